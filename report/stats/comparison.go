@@ -1,0 +1,204 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// Level is the confidence level of every interval unless its name says otherwise.
+const Level = 0.95
+
+const alpha = 1 - Level
+
+// Comparison is B − A with everything that may be said about it. A is the baseline.
+type Comparison struct {
+	Kind   Kind
+	Margin float64 // differences inside ±Margin were declared, before training, not to matter
+	A, B   Arm
+	// Tasks used, and the indexes of those left out because some run has no graded answer to them.
+	Tasks   int
+	Dropped []int
+	Samples int // per cell; 0 when cells differ or the scale has no samples
+
+	Delta      float64
+	TaskDeltas []float64 // d[t] of the tasks used, in order
+
+	CITasks Interval[Tasks]
+	CIRuns  Interval[Runs]
+	CIBoth  Interval[Both] // the headline
+	CI90    Interval[Both] // the 90% interval that the equivalence test reads
+	PTasks  float64
+	PRuns   float64
+	PBoth   float64
+
+	// Variance terms of Delta (package comment) and their degrees of freedom. DFRuns is 0 without a second run.
+	S2D, S2Run, MSRT             float64
+	VTask, VRuns, VInt, VArmTask float64
+	DFTasks, DFRuns              int
+
+	Components         Components
+	F                  FTest      // do run means differ more than run × task noise explains?
+	RunSD              float64    // of one run's mean, pooled over the arms
+	RunSDRange         [2]float64 // its 95% interval from the χ² distribution
+	Wins, Losses, Ties int        // tasks on which B did better, worse, the same
+	SignP              float64    // exact sign test on them: these models, new tasks
+
+	Verdict Verdict
+	Reason  string // why the verdict is unresolved or degenerate, when the design and not the numbers decided
+	moments moments
+}
+
+// Kind is how the runs of the two sides relate.
+type Kind int
+
+const (
+	TwoArms    Kind = iota // each side was trained by itself
+	FixedModel             // side A is one model that training does not change, such as the base model
+	SameRuns               // both sides are the same trained models, asked in two ways
+)
+
+// Compare is B − A for two arms whose runs were trained separately. Task t of every run of both is the same task. Tasks with a
+// missing cell anywhere are left out and named in Dropped. margin is the difference that was declared, before training, to be too
+// small to matter (0.02 is two points); the verdict "equivalent" needs it. Unequal numbers of runs and of samples are allowed.
+func Compare(a, b Outcomes, margin float64) (Comparison, error) {
+	if err := a.check("A"); err != nil {
+		return Comparison{}, err
+	}
+	if err := b.check("B"); err != nil {
+		return Comparison{}, err
+	}
+	c, err := CompareRates(a.Rates(), b.Rates(), margin)
+	if err != nil {
+		return c, err
+	}
+	c.addDecoding(a, b)
+	return c, nil
+}
+
+// CompareRates is Compare for any number per run and task: pass@k, share of replies with talk, mean length. The margin is on
+// that scale. Nothing is known about decoding noise, so the components that need it are NaN.
+func CompareRates(a, b Rates, margin float64) (Comparison, error) {
+	kept, dropped, err := align(a, b, margin)
+	if err != nil {
+		return Comparison{}, err
+	}
+	c := Comparison{Kind: TwoArms, Margin: margin, A: newArm(pick(a, kept)), B: newArm(pick(b, kept)), Tasks: len(kept), Dropped: dropped}
+	c.taskDeltas()
+	c.pool(c.A, c.B)
+	share := 1/float64(c.A.Runs) + 1/float64(c.B.Runs)
+	if c.A.Runs < 2 || c.B.Runs < 2 {
+		c.DFRuns = 0
+		c.Reason = "one training run per arm: run-to-run variance is not estimable"
+		if c.A.Runs != c.B.Runs {
+			c.Reason = "one of the arms has one training run: run-to-run variance is not estimable"
+		}
+	}
+	c.finish(share)
+	return c, nil
+}
+
+// align checks that the two tables have the same tasks and finds those without a missing cell.
+func align(a, b Rates, margin float64) (kept, dropped []int, err error) {
+	if err := a.check("A"); err != nil {
+		return nil, nil, err
+	}
+	if err := b.check("B"); err != nil {
+		return nil, nil, err
+	}
+	if len(a[0]) != len(b[0]) {
+		return nil, nil, fmt.Errorf("arm A has %d tasks and arm B %d: expected the same tasks in the same order", len(a[0]), len(b[0]))
+	}
+	if !(margin >= 0) || math.IsInf(margin, 0) {
+		return nil, nil, fmt.Errorf("margin %v: expected a finite number ≥ 0, fixed before training", margin)
+	}
+	kept, dropped = complete(a, b)
+	if len(kept) < 2 {
+		return nil, nil, fmt.Errorf("%d of %d tasks are graded in every run of both arms: expected at least 2, since the variance between tasks needs two", len(kept), len(a[0]))
+	}
+	return kept, dropped, nil
+}
+
+func (c *Comparison) taskDeltas() {
+	c.TaskDeltas = make([]float64, c.Tasks)
+	for t := range c.TaskDeltas {
+		d := c.B.taskMeans[t] - c.A.taskMeans[t]
+		if math.Abs(d) < 1e-13*max(1, math.Abs(c.A.taskMeans[t])) {
+			d = 0 // the rounding of equal means is a tie
+		}
+		c.TaskDeltas[t] = d
+		switch {
+		case d > 0:
+			c.Wins++
+		case d < 0:
+			c.Losses++
+		default:
+			c.Ties++
+		}
+	}
+	c.SignP = SignTest(c.Wins, c.Losses)
+	c.Delta = c.B.Mean - c.A.Mean
+	if math.Abs(c.Delta) < 1e-13*max(1, math.Abs(c.A.Mean)) {
+		c.Delta = 0
+	}
+}
+
+// pool sets S2Run, MSRT and DFRuns from arms with at least two runs, each weighted by its degrees of freedom.
+func (c *Comparison) pool(arms ...Arm) {
+	c.S2Run, c.MSRT, c.DFRuns = 0, 0, 0
+	for _, a := range arms {
+		if a.Runs > 1 {
+			c.S2Run += float64(float64(a.Runs-1) * a.S2Run)
+			c.MSRT += float64(float64(a.Runs-1) * a.MSRT)
+			c.DFRuns += a.Runs - 1
+		}
+	}
+	if c.DFRuns > 0 {
+		c.S2Run /= float64(c.DFRuns)
+		c.MSRT /= float64(c.DFRuns)
+	}
+}
+
+// finish computes everything that follows from the pooled mean squares; share is what turns one run's variance into that of
+// Delta: 1/R_A + 1/R_B for two arms.
+func (c *Comparison) finish(share float64) {
+	n := float64(c.Tasks)
+	c.DFTasks = c.Tasks - 1
+	c.S2D = snap(variance(c.TaskDeltas), c.A.Mean)
+	c.VTask = c.S2D / n
+	m := moments{delta: c.Delta, vTask: c.VTask, n: c.Tasks, dfRuns: c.DFRuns}
+	c.CITasks = around[Tasks](c.Delta, m.halfTasks(alpha), Level)
+	c.PTasks = m.pTasks()
+	if c.DFRuns == 0 {
+		nan := math.NaN()
+		c.S2Run, c.MSRT, c.VRuns, c.VInt, c.VArmTask = nan, nan, nan, nan, nan
+		c.PRuns, c.PBoth, c.RunSD, c.RunSDRange = nan, nan, nan, [2]float64{nan, nan}
+		c.F = FTest{F: nan, P: nan}
+		c.CIRuns, c.CIBoth, c.CI90 = absent[Runs](c.Reason), absent[Both](c.Reason), absent[Both](c.Reason)
+	} else {
+		m.vRuns = float64(c.S2Run * share)
+		m.vInt = float64(c.MSRT*share) / n
+		c.VRuns, c.VInt, c.VArmTask = m.vRuns, m.vInt, m.vArmTask()
+		c.CIRuns = around[Runs](c.Delta, m.halfRuns(alpha), Level)
+		c.CIBoth = around[Both](c.Delta, m.halfBoth(alpha), Level)
+		c.CI90 = around[Both](c.Delta, m.halfBoth(0.10), 0.90)
+		c.PRuns, c.PBoth = m.pRuns(), m.pBoth()
+		c.RunSD = math.Sqrt(c.S2Run)
+		c.RunSDRange = sdRange(c.RunSD, c.DFRuns)
+		c.F = fTest(c.S2Run, c.MSRT, c.DFRuns, c.Tasks)
+	}
+	c.moments = m
+	c.Components = newComponents(c, share)
+	var reason string
+	c.Verdict, reason = decide(c.CIBoth, c.CI90, c.Margin)
+	if c.Reason == "" {
+		c.Reason = reason
+	}
+}
+
+// HalfBoth is the half-width of ci_both before and after the guard that keeps it at least as wide as ci_tasks.
+func (c Comparison) HalfBoth() (guarded, unguarded float64) {
+	if c.DFRuns == 0 {
+		return math.NaN(), math.NaN()
+	}
+	return c.moments.halfBoth(alpha), c.moments.halfUnguarded(alpha)
+}

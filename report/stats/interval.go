@@ -1,0 +1,122 @@
+package stats
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// Scope is what an interval generalises to. The set is closed: Tasks, Runs, Both.
+type Scope interface {
+	key() string
+	words() string
+}
+
+type (
+	// Tasks: the trained models stay as they are, the tasks are a sample of tasks.
+	Tasks struct{}
+	// Runs: the recipe is trained again, the tasks stay as they are.
+	Runs struct{}
+	// Both: the recipe is trained again and other tasks are drawn. Claims about a recipe need this one.
+	Both struct{}
+)
+
+func (Tasks) key() string   { return "ci_tasks" }
+func (Runs) key() string    { return "ci_runs" }
+func (Both) key() string    { return "ci_both" }
+func (Tasks) words() string { return "over new tasks, for these trained models" }
+func (Runs) words() string  { return "over new training runs, on these tasks" }
+func (Both) words() string  { return "over new training runs and new tasks" }
+
+// Interval is a confidence interval whose type says what it generalises to. It cannot be assigned or converted to an interval of
+// another scope, its words come from the type, and For refuses another scope's name. The zero value is an interval that was not
+// computed.
+type Interval[S Scope] struct {
+	_      [0]S // keeps the underlying types of two scopes different, so that a conversion does not compile
+	lo, hi float64
+	level  float64
+	ok     bool
+	why    string
+}
+
+func around[S Scope](centre, half, level float64) Interval[S] {
+	return Interval[S]{lo: centre - half, hi: centre + half, level: level, ok: true}
+}
+
+func between[S Scope](lo, hi, level float64) Interval[S] {
+	return Interval[S]{lo: lo, hi: hi, level: level, ok: true}
+}
+
+func absent[S Scope](why string) Interval[S] { return Interval[S]{why: why} }
+
+// OK reports whether there is an interval.
+func (i Interval[S]) OK() bool { return i.ok }
+
+// Lo is the lower end, NaN when there is no interval.
+func (i Interval[S]) Lo() float64 { return i.end(i.lo) }
+
+// Hi is the upper end, NaN when there is no interval.
+func (i Interval[S]) Hi() float64 { return i.end(i.hi) }
+
+// Half is half the width, NaN when there is no interval.
+func (i Interval[S]) Half() float64 { return i.end((i.hi - i.lo) / 2) }
+
+func (i Interval[S]) end(x float64) float64 {
+	if !i.ok {
+		return math.NaN()
+	}
+	return x
+}
+
+// Level is the confidence level, e.g. 0.95; 0 when there is no interval.
+func (i Interval[S]) Level() float64 { return i.level }
+
+// Why says why there is no interval; empty when there is one.
+func (i Interval[S]) Why() string {
+	if i.ok || i.why != "" {
+		return i.why
+	}
+	return "not computed"
+}
+
+// Key is the name of the scope in JSON and in prose bindings: ci_tasks, ci_runs or ci_both.
+func (i Interval[S]) Key() string { var s S; return s.key() }
+
+// Over is the scope in words, e.g. "over new training runs and new tasks".
+func (i Interval[S]) Over() string { var s S; return s.words() }
+
+// Contains reports whether x lies in the interval, its ends included. An interval that does not exist contains nothing.
+func (i Interval[S]) Contains(x float64) bool { return i.ok && i.lo <= x && x <= i.hi }
+
+// String is the interval with its level and its scope: "95% [−0.202, +0.452] over new training runs and new tasks".
+func (i Interval[S]) String() string {
+	if !i.ok {
+		return fmt.Sprintf("no interval %s: %s", i.Over(), i.Why())
+	}
+	return fmt.Sprintf("%s %s %s", Percent(i.level, 0), i.pair(3), i.Over())
+}
+
+// For is the bare pair "[−0.202, +0.452]" for a place that already names the scope, such as a table column headed ci_both or a
+// sentence about new training runs. key is the scope that place names; another scope's key is an error, and so is an interval
+// that does not exist, since the text around it would claim one.
+func (i Interval[S]) For(key string) (string, error) {
+	if key != i.Key() {
+		return "", fmt.Errorf("interval of scope %s (%s) used where the text says %s: use the %s value, or change the text", i.Key(), i.Over(), key, key)
+	}
+	if !i.ok {
+		return "", fmt.Errorf("no %s here: %s", i.Key(), i.Why())
+	}
+	return i.pair(3), nil
+}
+
+func (i Interval[S]) pair(digits int) string {
+	return "[" + Signed(i.lo, digits) + ", " + Signed(i.hi, digits) + "]"
+}
+
+// MarshalJSON writes [lo, hi] at full precision, or null.
+func (i Interval[S]) MarshalJSON() ([]byte, error) {
+	if !i.ok {
+		return []byte("null"), nil
+	}
+	return json.Marshal([2]float64{noNegativeZero(i.lo), noNegativeZero(i.hi)})
+}
