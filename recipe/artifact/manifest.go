@@ -1,0 +1,127 @@
+package artifact
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Manifest lists the files of a complete run.
+type Manifest struct {
+	Version    int         `json:"version"`
+	PlanSHA256 string      `json:"plan_sha256"`
+	Files      []FileEntry `json:"files"` // sorted by path
+}
+
+// FileEntry is one file. Weights are optional: a published copy of a run may leave them out.
+type FileEntry struct {
+	Path     string `json:"path"` // with slashes, relative to the run folder
+	Bytes    int64  `json:"bytes"`
+	SHA256   string `json:"sha256"`
+	Optional bool   `json:"optional,omitempty"`
+}
+
+// BuildManifest hashes every file of a run folder except the manifest, the report and what killed processes left behind.
+func BuildManifest(fsys fs.FS, planSHA256 string) (Manifest, error) {
+	return buildManifest(fsys, planSHA256, true)
+}
+
+// buildManifest hashes weights only if asked to: a run's adapters and checkpoints are gigabytes, everything else megabytes.
+func buildManifest(fsys fs.FS, planSHA256 string, weights bool) (Manifest, error) {
+	m := Manifest{Version: Version, PlanSHA256: planSHA256}
+	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (p == ReportDir || strings.HasPrefix(d.Name(), tempPrefix)):
+			return fs.SkipDir
+		case d.IsDir() || p == ManifestFile || strings.HasPrefix(d.Name(), tempPrefix):
+			return nil
+		case !d.Type().IsRegular():
+			return fmt.Errorf("%s is not a regular file", p)
+		}
+		if isWeights(p) && !weights {
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			m.Files = append(m.Files, FileEntry{Path: p, Bytes: info.Size(), Optional: true})
+			return nil
+		}
+		e, err := hashFile(fsys, p)
+		m.Files = append(m.Files, e)
+		return err
+	})
+	if err != nil {
+		return Manifest{}, fmt.Errorf("artifact: manifest: %w", err)
+	}
+	slices.SortFunc(m.Files, func(a, b FileEntry) int { return strings.Compare(a.Path, b.Path) })
+	return m, nil
+}
+
+func hashFile(fsys fs.FS, p string) (FileEntry, error) {
+	f, err := fsys.Open(p)
+	if err != nil {
+		return FileEntry{}, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	if err != nil {
+		return FileEntry{}, fmt.Errorf("%s: %w", p, err)
+	}
+	return FileEntry{p, n, hex.EncodeToString(h.Sum(nil)), isWeights(p)}, nil
+}
+
+// isWeights: checkpoints and adapters live one level below a training run's folder.
+func isWeights(p string) bool {
+	d := path.Base(path.Dir(p))
+	return d == FinalDir || strings.HasPrefix(d, checkpointPrefix)
+}
+
+// Fault is one way in which a folder is not what its manifest says.
+type Fault struct {
+	Path    string
+	Problem string // "missing", "truncated", "changed", "not in the manifest"
+	Detail  string
+}
+
+func (f Fault) String() string { return f.Path + ": " + f.Problem + ": " + f.Detail }
+
+// Verify compares a folder with its manifest and names every file that differs, sorted by path. Optional files may be absent. Of weights
+// only the size is compared unless weights is true.
+func (m Manifest) Verify(fsys fs.FS, weights bool) ([]Fault, error) {
+	now, err := buildManifest(fsys, m.PlanSHA256, weights)
+	if err != nil {
+		return nil, err
+	}
+	have := map[string]FileEntry{}
+	for _, e := range now.Files {
+		have[e.Path] = e
+	}
+	var faults []Fault
+	for _, want := range m.Files {
+		got, ok := have[want.Path]
+		delete(have, want.Path)
+		switch {
+		case !ok && want.Optional:
+		case !ok:
+			faults = append(faults, Fault{want.Path, "missing", fmt.Sprintf("the manifest lists %d bytes, sha256 %.12s", want.Bytes, want.SHA256)})
+		case got.SHA256 == want.SHA256, !weights && want.Optional && got.Bytes == want.Bytes:
+		case got.Bytes < want.Bytes:
+			faults = append(faults, Fault{want.Path, "truncated", fmt.Sprintf("%d of %d bytes", got.Bytes, want.Bytes)})
+		default:
+			faults = append(faults, Fault{want.Path, "changed", fmt.Sprintf("sha256 %.12s, the manifest says %.12s", got.SHA256, want.SHA256)})
+		}
+	}
+	for p, e := range have {
+		faults = append(faults, Fault{p, "not in the manifest", fmt.Sprintf("%d bytes were added after the run was sealed", e.Bytes)})
+	}
+	slices.SortFunc(faults, func(a, b Fault) int { return strings.Compare(a.Path, b.Path) })
+	return faults, nil
+}

@@ -1,0 +1,219 @@
+package artifact
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"teamtalk/recipe/experiment"
+)
+
+// Run is a run folder that is being written. Several processes may hold the same folder open, each for its own training runs
+// and evaluations.
+type Run struct {
+	dir  string
+	plan experiment.Plan
+	hash string
+}
+
+// ErrComplete says that the run has its manifest: there is nothing left to do, and nothing may be added.
+var ErrComplete = errors.New("the run is complete")
+
+// Create makes the folder dir, which must not exist, and writes the plan and the first session's environment. It fails for a plan
+// that is not valid.
+func Create(dir string, plan experiment.Plan, env Env) (*Run, error) {
+	if err := plan.Validate(); err != nil {
+		return nil, err
+	}
+	hash, err := plan.Hash()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, fmt.Errorf("artifact: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o755); errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("artifact: %s exists already; nothing is overwritten: give another -out, or go on with -resume %s", dir, dir)
+	} else if err != nil {
+		return nil, fmt.Errorf("artifact: %w", err)
+	}
+	r := &Run{dir: dir, plan: plan, hash: hash}
+	if err := os.Mkdir(filepath.Join(dir, EvalDir), 0o755); err != nil {
+		return nil, fmt.Errorf("artifact: %w", err)
+	}
+	data, err := encode(envFile{Version, []Env{env}})
+	if err != nil {
+		return nil, err
+	}
+	if err := WriteFile(r.path(EnvFile), data); err != nil {
+		return nil, err
+	}
+	// The plan comes last: a folder without one is not a run, so a process killed here leaves nothing that looks like one.
+	if data, err = encode(planFile{Version, hash, plan}); err != nil {
+		return nil, err
+	}
+	return r, writeNew(r.path(ExperimentFile), data)
+}
+
+// Open opens a run folder to go on with it. It fails with [ErrComplete] for a sealed run, and when the plan does not have the hash
+// that stands beside it.
+func Open(dir string) (*Run, error) {
+	r := &Run{dir: dir}
+	raw, err := os.ReadFile(r.path(ExperimentFile))
+	if err != nil {
+		return nil, fmt.Errorf("artifact: %s is not a run folder: %w", dir, err)
+	}
+	if r.plan, r.hash, err = readPlan(raw); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(r.path(ManifestFile)); err == nil {
+		return r, fmt.Errorf("artifact: %s: %w", dir, ErrComplete)
+	}
+	return r, nil
+}
+
+func readPlan(raw []byte) (experiment.Plan, string, error) {
+	var pf planFile
+	if err := decodeStrict(ExperimentFile, raw, &pf); err != nil {
+		return experiment.Plan{}, "", err
+	}
+	if pf.Version != Version {
+		return experiment.Plan{}, "", versionError(ExperimentFile, pf.Version)
+	}
+	h, err := pf.Plan.Hash()
+	if err != nil {
+		return experiment.Plan{}, "", err
+	}
+	if h != pf.SHA256 {
+		return experiment.Plan{}, "", fmt.Errorf("artifact: %s: the plan hashes to %.12s, the file says %.12s: it was changed after it was written", ExperimentFile, h, pf.SHA256)
+	}
+	return pf.Plan, h, nil
+}
+
+func versionError(file string, v int) error {
+	return fmt.Errorf("artifact: %s has version %d; this program reads version %d", file, v, Version)
+}
+
+// Dir returns the folder.
+func (r *Run) Dir() string { return r.dir }
+
+// Plan returns the plan.
+func (r *Run) Plan() experiment.Plan { return r.plan }
+
+// PlanSHA256 returns the plan's hash.
+func (r *Run) PlanSHA256() string { return r.hash }
+
+func (r *Run) path(elem ...string) string { return filepath.Join(append([]string{r.dir}, elem...)...) }
+
+// AddSession records another process that works on the run, e.g. after -resume.
+func (r *Run) AddSession(env Env) error {
+	raw, err := os.ReadFile(r.path(EnvFile))
+	if err != nil {
+		return fmt.Errorf("artifact: %w", err)
+	}
+	var ef envFile
+	if err := decodeStrict(EnvFile, raw, &ef); err != nil {
+		return err
+	}
+	ef.Sessions = append(ef.Sessions, env)
+	data, err := encode(ef)
+	if err != nil {
+		return err
+	}
+	return WriteFile(r.path(EnvFile), data)
+}
+
+// AppendPhase records what a phase cost.
+func (r *Run) AppendPhase(p Phase) error { return appendLine(r.path(PhasesFile), p) }
+
+// AppendRound adds an attempt to the Climb ledger.
+func (r *Run) AppendRound(rd Round) error { return appendLine(r.path(RoundsFile), rd) }
+
+// WriteChecks records the checks that only the trainer could make. It replaces an earlier record of the same run.
+func (r *Run) WriteChecks(cs []Check) error {
+	data, err := encode(checksFile{Version, cs})
+	if err != nil {
+		return err
+	}
+	return WriteFile(r.path(ChecksFile), data)
+}
+
+// EvalFile is the path of an evaluation inside the run folder, with slashes.
+func EvalFile(model, prompt string) string { return EvalDir + "/" + model + "-" + prompt + ".jsonl.gz" }
+
+// HasEval says whether the evaluation is done.
+func (r *Run) HasEval(e experiment.EvalRun) bool {
+	_, err := os.Stat(r.path(EvalFile(e.Model, e.Prompt)))
+	return err == nil
+}
+
+// WriteEval writes all replies of one evaluation at once, sorted by the holdout's order and sample. It checks that the replies are
+// exactly Samples of every held-out task.
+func (r *Run) WriteEval(e experiment.EvalRun, replies []Reply) error {
+	pos := map[int]int{}
+	for i, t := range r.plan.Data.Holdout.Tasks {
+		pos[t.Index] = i
+	}
+	seen := map[[2]int]bool{}
+	for i := range replies {
+		rp := &replies[i]
+		at, ok := pos[rp.Task]
+		switch key := [2]int{rp.Task, rp.Sample}; {
+		case !ok || r.plan.Data.Holdout.Tasks[at].SHA256 != rp.TaskSHA256:
+			return fmt.Errorf("artifact: %s: task %d (%.12s) is not a held-out task of the plan", e.Name(), rp.Task, rp.TaskSHA256)
+		case rp.Sample < 0 || rp.Sample >= r.plan.Evaluation.Samples || seen[key]:
+			return fmt.Errorf("artifact: %s: task %d: sample %d is out of range or given twice", e.Name(), rp.Task, rp.Sample)
+		default:
+			seen[key] = true
+		}
+	}
+	if want := len(pos) * r.plan.Evaluation.Samples; len(replies) != want {
+		return fmt.Errorf("artifact: %s: expected %d replies (%d tasks x %d samples), found %d", e.Name(), want, len(pos), r.plan.Evaluation.Samples, len(replies))
+	}
+	sorted := slices.Clone(replies)
+	slices.SortFunc(sorted, func(a, b Reply) int {
+		if c := pos[a.Task] - pos[b.Task]; c != 0 {
+			return c
+		}
+		return a.Sample - b.Sample
+	})
+	data, err := member(sorted)
+	if err != nil {
+		return err
+	}
+	return writeNew(r.path(EvalFile(e.Model, e.Prompt)), data)
+}
+
+// Seal writes the manifest and so declares the run complete. It checks that every planned training run and evaluation is there.
+func (r *Run) Seal() error {
+	for _, t := range r.plan.Runs() {
+		if _, err := os.Stat(r.path(t.Name, FinalDir)); err != nil {
+			return fmt.Errorf("artifact: %s is planned but not finished: %w", t.Name, err)
+		}
+	}
+	for _, e := range r.plan.Evaluations() {
+		if !r.HasEval(e) {
+			return fmt.Errorf("artifact: evaluation %s is planned but missing", e.Name())
+		}
+	}
+	m, err := BuildManifest(os.DirFS(r.dir), r.hash)
+	if err != nil {
+		return err
+	}
+	data, err := encode(m)
+	if err != nil {
+		return err
+	}
+	return writeNew(r.path(ManifestFile), data)
+}
+
+func decodeStrict(file string, raw []byte, v any) error {
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("artifact: %s is not what this program wrote: %w", file, err)
+	}
+	return nil
+}
