@@ -34,6 +34,6 @@ func (o Order) Step(step int) []int {
 		panic(fmt.Sprintf("data order: negative step %d", step))
 	}
 	epoch, k := step/o.StepsPerEpoch(), step%o.StepsPerEpoch()
-	perm := NewStream(o.Seed, "data order", uint64(epoch)).Perm(o.N)
+	perm := NewRand(o.Seed, "data order", uint64(epoch)).Perm(o.N)
 	return perm[k*o.Chunk : (k+1)*o.Chunk : (k+1)*o.Chunk]
 }

@@ -44,7 +44,7 @@ func FuzzPack(f *testing.F) {
 	f.Add(uint64(3), uint8(200), uint8(17), uint8(0))
 	f.Add(uint64(4), uint8(9), uint8(64), uint8(20))
 	f.Fuzz(func(t *testing.T, seed uint64, n, width, fixed uint8) {
-		s, T := NewStream(seed, "pack test"), int(width)+1
+		s, T := NewRand(seed, "pack test"), int(width)+1
 		var seqs []Sequence
 		id := int32(0)
 		for range n {
@@ -171,7 +171,7 @@ func TestPackRefuses(t *testing.T) {
 
 // A training batch of the mini preset: 48 sequences of about 85 tokens.
 func BenchmarkPack(b *testing.B) {
-	s := NewStream(1, "pack bench")
+	s := NewRand(1, "pack bench")
 	var seqs []Sequence
 	for range 48 {
 		seqs = append(seqs, Reply(make([]int32, 50), make([]int32, s.Between(15, 70))))

@@ -1,10 +1,9 @@
 package data
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"strings"
+
+	"teamtalk/recipe/experiment"
 )
 
 // Problem is one question with the number that answers it.
@@ -15,12 +14,12 @@ type Problem struct {
 	Split    string // the source's own name for the split: "train", "test" or "holdout"
 	Question string
 	Gold     string // the answer as a plain number, without thousands separators
-	SHA256   string // TextSHA256(Question), hex
+	SHA256   string // experiment.TextHash(Question), hex
 }
 
 // NewProblem fills in the hash.
 func NewProblem(split string, index int, question, gold string) Problem {
-	return Problem{Index: index, Split: split, Question: question, Gold: gold, SHA256: TextSHA256(question)}
+	return Problem{Index: index, Split: split, Question: question, Gold: gold, SHA256: experiment.TextHash(question)}
 }
 
 // ID names the problem without its text, for messages and logs: "test[264]".
@@ -32,18 +31,11 @@ type Set struct {
 	Train, Holdout []Problem
 }
 
-// TextSHA256 is the SHA-256 of the UTF-8 bytes of text, in hex, with nothing normalised.
-func TextSHA256(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
-
-// SetSHA256 pins a list of problems in an experiment's plan: the SHA-256 over one line per problem, in order, of split,
-// index, question hash and gold. Two lists with the same hash ask the same questions in the same order and grade alike.
-func SetSHA256(problems []Problem) string {
-	var b strings.Builder
-	for _, p := range problems {
-		fmt.Fprintf(&b, "%s\t%d\t%s\t%s\n", p.Split, p.Index, p.SHA256, p.Gold)
+// Tasks are the problems as an experiment's plan lists them. keepText only where this project wrote the questions.
+func Tasks(problems []Problem, keepText bool) []experiment.Task {
+	tasks := make([]experiment.Task, len(problems))
+	for i, p := range problems {
+		tasks[i] = experiment.NewTask(p.Index, p.Question, p.Gold, keepText)
 	}
-	return TextSHA256(b.String())
+	return tasks
 }

@@ -6,38 +6,38 @@ import (
 	"math/bits"
 )
 
-// Stream is a random stream that can be written down: value i is mix(key + (i+1)*gamma), which is SplitMix64 (Steele,
+// Rand is a random stream that can be written down: value i is mix(key + (i+1)*gamma), which is SplitMix64 (Steele,
 // Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014) read as a function of a counter. The key is
 // the first eight bytes, little-endian, of
 //
-//	SHA-256("teamtalk stream 1" NUL name NUL seed index...)
+//	SHA-256("teamtalk rand 1" NUL name NUL seed index...)
 //
 // with seed and indices as eight little-endian bytes each. So streams with different names, seeds or indices are
 // independent, none depends on how much another was read, and the values do not change with Go's version.
 //
-// It is for data and shuffles, not for cryptography. A Stream is not safe for concurrent use; making another is cheap.
-type Stream struct {
+// It is for data and shuffles, not for cryptography. A Rand is not safe for concurrent use; making another is cheap.
+type Rand struct {
 	key, n uint64
 }
 
 const gamma = 0x9E3779B97F4A7C15
 
-// NewStream opens the stream of a seed, a name ("data order", "mini problem") and indices such as an epoch or a row.
-func NewStream(seed uint64, name string, index ...uint64) *Stream {
-	b := append([]byte("teamtalk stream 1\x00"), name...)
+// NewRand opens the stream of a seed, a name ("data order", "mini problem") and indices such as an epoch or a row.
+func NewRand(seed uint64, name string, index ...uint64) *Rand {
+	b := append([]byte("teamtalk rand 1\x00"), name...)
 	b = append(b, 0)
 	b = binary.LittleEndian.AppendUint64(b, seed)
 	for _, i := range index {
 		b = binary.LittleEndian.AppendUint64(b, i)
 	}
 	sum := sha256.Sum256(b)
-	return &Stream{key: binary.LittleEndian.Uint64(sum[:])}
+	return &Rand{key: binary.LittleEndian.Uint64(sum[:])}
 }
 
 // Uint64 returns the next value, uniform over all 64-bit numbers.
-func (s *Stream) Uint64() uint64 {
-	s.n++
-	z := s.key + s.n*gamma
+func (r *Rand) Uint64() uint64 {
+	r.n++
+	z := r.key + r.n*gamma
 	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
 	z = (z ^ z>>27) * 0x94D049BB133111EB
 	return z ^ z>>31
@@ -45,35 +45,35 @@ func (s *Stream) Uint64() uint64 {
 
 // IntN returns an integer in [0, n), without bias: Lemire, Fast Random Integer Generation in an Interval,
 // arXiv:1805.10941. It panics if n < 1.
-func (s *Stream) IntN(n int) int {
+func (r *Rand) IntN(n int) int {
 	if n < 1 {
 		panic("data: IntN needs n >= 1")
 	}
 	bound := uint64(n)
-	hi, lo := bits.Mul64(s.Uint64(), bound)
+	hi, lo := bits.Mul64(r.Uint64(), bound)
 	for reject := -bound % bound; lo < reject; {
-		hi, lo = bits.Mul64(s.Uint64(), bound)
+		hi, lo = bits.Mul64(r.Uint64(), bound)
 	}
 	return int(hi)
 }
 
 // Between returns an integer in [lo, hi], both ends included.
-func (s *Stream) Between(lo, hi int) int { return lo + s.IntN(hi-lo+1) }
+func (r *Rand) Between(lo, hi int) int { return lo + r.IntN(hi-lo+1) }
 
 // Float64 returns a number in [0, 1): the top 53 bits of one value.
-func (s *Stream) Float64() float64 { return float64(s.Uint64()>>11) / (1 << 53) }
+func (r *Rand) Float64() float64 { return float64(r.Uint64()>>11) / (1 << 53) }
 
 // Chance is true with probability p. It always uses up one value, so that what follows does not depend on p being 0 or 1.
-func (s *Stream) Chance(p float64) bool { return s.Float64() < p }
+func (r *Rand) Chance(p float64) bool { return r.Float64() < p }
 
 // Perm returns a uniform permutation of 0..n-1: Fisher-Yates from the end (Knuth, TAOCP 2, 3.4.2, algorithm P).
-func (s *Stream) Perm(n int) []int {
+func (r *Rand) Perm(n int) []int {
 	p := make([]int, n)
 	for i := range p {
 		p[i] = i
 	}
 	for i := n - 1; i > 0; i-- {
-		j := s.IntN(i + 1)
+		j := r.IntN(i + 1)
 		p[i], p[j] = p[j], p[i]
 	}
 	return p

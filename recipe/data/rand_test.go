@@ -7,8 +7,8 @@ import (
 )
 
 // The published outputs of SplitMix64 for the state 1234567, as listed on Rosetta Code ("Pseudo-random numbers/Splitmix64").
-func TestStreamIsSplitMix64(t *testing.T) {
-	s := &Stream{key: 1234567}
+func TestRandIsSplitMix64(t *testing.T) {
+	s := &Rand{key: 1234567}
 	for i, want := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821} {
 		if got := s.Uint64(); got != want {
 			t.Errorf("value %d: got %d, want %d", i, got, want)
@@ -17,22 +17,22 @@ func TestStreamIsSplitMix64(t *testing.T) {
 }
 
 // The key rule is part of every artifact's meaning: changing it changes every draw. The value is what
-// printf 'teamtalk stream 1\0data order\0\x11\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0' | sha256sum begins with, read little-endian.
-func TestStreamKey(t *testing.T) {
-	if got, want := NewStream(17, "data order", 3).key, uint64(0xdda61535b412d731); got != want {
+// printf 'teamtalk rand 1\0data order\0\x11\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0' | sha256sum begins with, read little-endian.
+func TestRandKey(t *testing.T) {
+	if got, want := NewRand(17, "data order", 3).key, uint64(0x310ed57ca500c8de); got != want {
 		t.Errorf("key: got %#x, want %#x", got, want)
 	}
 }
 
-func TestStreamsAreSeparate(t *testing.T) {
+func TestRandsAreSeparate(t *testing.T) {
 	first := map[uint64]string{}
-	for name, s := range map[string]*Stream{
-		"base":          NewStream(17, "data order", 0),
-		"another seed":  NewStream(18, "data order", 0),
-		"another name":  NewStream(17, "sampling", 0),
-		"another epoch": NewStream(17, "data order", 1),
-		"no index":      NewStream(17, "data order"),
-		"two indices":   NewStream(17, "data order", 0, 0),
+	for name, s := range map[string]*Rand{
+		"base":          NewRand(17, "data order", 0),
+		"another seed":  NewRand(18, "data order", 0),
+		"another name":  NewRand(17, "sampling", 0),
+		"another epoch": NewRand(17, "data order", 1),
+		"no index":      NewRand(17, "data order"),
+		"two indices":   NewRand(17, "data order", 0, 0),
 	} {
 		v := s.Uint64()
 		if other, ok := first[v]; ok {
@@ -47,7 +47,7 @@ func TestStreamsAreSeparate(t *testing.T) {
 func TestIntNIsUniform(t *testing.T) {
 	for _, n := range []int{1, 2, 7, 12, 100} {
 		const draws = 100_000
-		s, count := NewStream(1, "test", uint64(n)), make([]int, n)
+		s, count := NewRand(1, "test", uint64(n)), make([]int, n)
 		for range draws {
 			count[s.IntN(n)]++
 		}
@@ -59,7 +59,7 @@ func TestIntNIsUniform(t *testing.T) {
 			t.Errorf("n=%d: chi-squared %.1f for %v degrees of freedom", n, chi, dof)
 		}
 	}
-	s, lo, hi := NewStream(1, "between"), math.MaxInt, math.MinInt
+	s, lo, hi := NewRand(1, "between"), math.MaxInt, math.MinInt
 	for range 1000 {
 		v := s.Between(2, 9)
 		lo, hi = min(lo, v), max(hi, v)
@@ -117,7 +117,7 @@ func TestOrder(t *testing.T) {
 func TestPermIsUniform(t *testing.T) {
 	const n, draws = 5, 60_000
 	count := map[[n]int]int{}
-	s := NewStream(3, "perm test")
+	s := NewRand(3, "perm test")
 	for range draws {
 		count[[n]int(s.Perm(n))]++
 	}
