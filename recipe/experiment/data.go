@@ -107,6 +107,7 @@ func OverlapControl(train, holdout []Task) (caught bool) {
 	return false
 }
 
+// validate checks one split after the other.
 func (d *Data) validate() error {
 	for _, s := range []struct {
 		name string

@@ -1,0 +1,380 @@
+package artifact
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"teamtalk/recipe/experiment"
+)
+
+func testPlan(t *testing.T) experiment.Plan {
+	t.Helper()
+	p, err := experiment.Preset("mini")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Seeds, p.TrainArms = []int64{17}, []string{"recipe"}
+	tasks := func(word string, n int) (ts []experiment.Task) {
+		for i := range n {
+			ts = append(ts, experiment.NewTask(10+i, fmt.Sprintf("%s %d?", word, i), fmt.Sprint(i), true))
+		}
+		return ts
+	}
+	p.Data = experiment.Data{Source: "mini", Train: experiment.NewSplit("train", tasks("a", 3)), Holdout: experiment.NewSplit("holdout", tasks("b", 3))}
+	p.Evaluation.Samples, p.Evaluation.Ks = 2, []int{1, 2}
+	return p
+}
+
+func sampled(task experiment.Task, sample int) Sampled {
+	return Sampled{Task: task.Index, TaskSHA256: task.SHA256, Sample: sample, Text: "Lead: \\boxed{3} <é>", Tokens: 7, FinishReason: Stop,
+		Verdict: Verdict{Reward: Graded(1), Policy: "boxed", Reason: "equal"}, Talk: Talk{Turns: 1, Speakers: 1, Substantive: 1}}
+}
+
+// openRun creates a run folder with its one training run open.
+func openRun(t *testing.T) (*Run, *TrainingRun) {
+	t.Helper()
+	r, err := Create(filepath.Join(t.TempDir(), "runs", "x"), testPlan(t), Env{Started: "2030-01-02T03:04:05Z"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, reopen(t, r)
+}
+
+func reopen(t *testing.T, r *Run) *TrainingRun {
+	t.Helper()
+	p := r.Plan()
+	cfg, err := p.RunConfig("recipe", 17, experiment.Runtime{Backend: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := r.OpenTraining(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tr.Close() })
+	return tr
+}
+
+func logStep(t *testing.T, r *Run, tr *TrainingRun, step int) {
+	t.Helper()
+	task := r.Plan().Data.Train.Tasks[0]
+	if err := tr.AppendCompletions(step, []Rollout{{Sampled: sampled(task, 0), Advantage: 0.25}, {Sampled: sampled(task, 1), Advantage: -0.25}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.AppendMetrics(step, map[string]float64{"reward": 0.5, "loss": math.NaN(), "completions/clipped_ratio": 1 / 3.}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// finish adds what a complete run has and seals it.
+func finish(t *testing.T, r *Run, tr *TrainingRun) {
+	t.Helper()
+	write := func(dir string) error {
+		return os.WriteFile(filepath.Join(dir, "adapter_model.safetensors"), []byte("weights"), 0o644)
+	}
+	p := r.Plan()
+	steps := []error{tr.Checkpoint(2, write), tr.Final(write), r.AppendPhase(Phase{Name: "train", Seconds: 1.5}),
+		r.WriteChecks([]Check{{ID: "grader", Status: Pass, Control: Control{"a wrong answer", true}}}), r.AppendRound(Round{Round: 1, Changed: "first"})}
+	for _, e := range p.Evaluations() {
+		var replies []Reply
+		for s := range 2 { // written in another order than the file's
+			for _, task := range slices.Backward(p.Data.Holdout.Tasks) {
+				replies = append(replies, Reply{sampled(task, s)})
+			}
+		}
+		steps = append(steps, r.WriteEval(e, replies))
+	}
+	if err := errors.Join(append(steps, r.Seal())...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	r, tr := openRun(t)
+	for step := 1; step <= 3; step++ {
+		logStep(t, r, tr, step)
+	}
+	finish(t, r, tr)
+	rec, err := Load(os.DirFS(r.Dir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rec.Missing) > 0 || rec.ManifestSHA256 == "" || rec.PlanSHA256 != r.PlanSHA256() {
+		t.Errorf("missing %q, manifest %q, plan %q", rec.Missing, rec.ManifestSHA256, rec.PlanSHA256)
+	}
+	run := rec.Runs[0]
+	if len(run.Steps) != 3 || len(run.Rollouts) != 6 || !run.Final {
+		t.Fatalf("%d steps, %d rollouts, final %v", len(run.Steps), len(run.Rollouts), run.Final)
+	}
+	if v := run.Steps[1].Value("loss"); !math.IsNaN(v) {
+		t.Errorf("a loss that was not finite came back as %v", v)
+	}
+	if v := run.Steps[1].Value("completions/clipped_ratio"); v != 1/3. {
+		t.Errorf("a third came back as %v", v)
+	}
+	if ro := run.Rollouts[3]; ro.Step != 2 || ro.Sample != 1 || ro.Text != "Lead: \\boxed{3} <é>" || !ro.Verdict.Correct() {
+		t.Errorf("rollout came back as %+v", ro)
+	}
+	if got := rec.Evals[0].Replies; got[0].Task != 10 || got[1].Task != 10 || got[1].Sample != 1 || got[2].Task != 11 {
+		t.Errorf("replies are not in the holdout's order: %+v", got)
+	}
+	if len(rec.Phases) != 1 || len(rec.Checks) != 1 || len(rec.Rounds) != 1 || len(rec.Sessions) != 1 {
+		t.Errorf("phases %v, checks %v, rounds %v, sessions %v", rec.Phases, rec.Checks, rec.Rounds, rec.Sessions)
+	}
+	if _, err := Open(r.Dir()); !errors.Is(err, ErrComplete) {
+		t.Errorf("opening a sealed run: %v, expected ErrComplete", err)
+	}
+}
+
+func TestMetricsLine(t *testing.T) {
+	_, tr := openRun(t)
+	if err := tr.AppendMetrics(1, map[string]float64{"b": math.Inf(1), "a": 1e-4, "step": 9}); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := os.ReadFile(tr.path(MetricsFile))
+	if want := `{"step":1,"a":0.0001,"b":null}` + "\n"; string(got) != want {
+		t.Errorf("got %s want %s", got, want)
+	}
+}
+
+// A process may be killed at any byte (every eleventh is tried). Whatever is left, going on gives the bytes of a run that was never stopped.
+func TestKilledAnywhere(t *testing.T) {
+	straight, tr := openRun(t)
+	for step := 1; step <= 3; step++ {
+		logStep(t, straight, tr, step)
+	}
+	for _, file := range []string{MetricsFile, CompletionsFile} {
+		want, err := os.ReadFile(tr.path(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for cut := 0; cut < len(want); cut += 11 {
+			r, a := openRun(t)
+			for step := 1; step <= 3; step++ {
+				logStep(t, r, a, step)
+			}
+			a.Close()
+			if err := os.Truncate(a.path(file), int64(cut)); err != nil {
+				t.Fatal(err)
+			}
+			b := reopen(t, r)
+			last := b.LastStep()
+			if err := b.CutAfter(last); err != nil {
+				t.Fatalf("%s cut to %d bytes: %v", file, cut, err)
+			}
+			for step := last + 1; step <= 3; step++ {
+				logStep(t, r, b, step)
+			}
+			b.Close()
+			if got, _ := os.ReadFile(b.path(file)); !bytes.Equal(got, want) {
+				t.Fatalf("%s cut to %d bytes and resumed after step %d differs from one that was never stopped", file, cut, last)
+			}
+		}
+	}
+}
+
+func TestResumeFromAnEarlierCheckpoint(t *testing.T) {
+	r, tr := openRun(t)
+	for step := 1; step <= 3; step++ {
+		logStep(t, r, tr, step)
+	}
+	if err := tr.CutAfter(2); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.CutAfter(3); err == nil || !strings.Contains(err.Error(), "earlier checkpoint") {
+		t.Errorf("cutting to a step that is gone: %v", err)
+	}
+	if err := tr.AppendMetrics(4, nil); err == nil {
+		t.Error("a step was left out and the log took it")
+	}
+	logStep(t, r, tr, 3)
+	if tr.LastStep() != 3 {
+		t.Errorf("last step %d", tr.LastStep())
+	}
+}
+
+func TestNothingIsOverwritten(t *testing.T) {
+	r, tr := openRun(t)
+	if _, err := Create(r.Dir(), testPlan(t), Env{}); err == nil || !strings.Contains(err.Error(), "-resume") {
+		t.Errorf("creating over a run: %v, expected an error that says how to go on", err)
+	}
+	logStep(t, r, tr, 1)
+	p := r.Plan()
+	p.Training.LearningRate *= 2
+	other, _ := p.RunConfig("recipe", 17, experiment.Runtime{Backend: "go"})
+	if _, err := r.OpenTraining(other); err == nil {
+		t.Error("a training run went on under another plan")
+	}
+	p = r.Plan()
+	moved, _ := p.RunConfig("recipe", 17, experiment.Runtime{Backend: "cuda"})
+	if _, err := r.OpenTraining(moved); err == nil || !strings.Contains(err.Error(), "runtime.backend") {
+		t.Errorf("resuming on another backend: %v, expected the setting's name", err)
+	}
+	finish(t, r, tr)
+	if err := r.WriteEval(p.Evaluations()[0], nil); err == nil {
+		t.Error("an evaluation was overwritten")
+	}
+	if err := tr.Final(func(string) error { return nil }); err == nil {
+		t.Error("an adapter was overwritten")
+	}
+}
+
+func TestAFailedWriteLeavesNothing(t *testing.T) {
+	r, tr := openRun(t)
+	if err := tr.Checkpoint(1, func(dir string) error {
+		os.WriteFile(filepath.Join(dir, "half"), nil, 0o644)
+		return errors.New("disk full")
+	}); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("error %v", err)
+	}
+	if err := r.Seal(); err == nil || !strings.Contains(err.Error(), "recipe-17") {
+		t.Errorf("sealing an unfinished run: %v, expected the run's name", err)
+	}
+	entries, _ := os.ReadDir(r.path("recipe-17"))
+	for _, e := range entries {
+		if e.IsDir() {
+			t.Errorf("left behind: %s", e.Name())
+		}
+	}
+}
+
+func TestWriteEvalRefuses(t *testing.T) {
+	r, _ := openRun(t)
+	p := r.Plan()
+	hold := p.Data.Holdout.Tasks
+	var good []Reply
+	for _, task := range hold {
+		good = append(good, Reply{sampled(task, 0)}, Reply{sampled(task, 1)})
+	}
+	for _, c := range []struct {
+		why    string
+		change func([]Reply) []Reply
+		want   string
+	}{
+		{"one reply short", func(rs []Reply) []Reply { return rs[1:] }, "expected 6 replies"},
+		{"a train task", func(rs []Reply) []Reply { rs[0].TaskSHA256 = p.Data.Train.Tasks[0].SHA256; return rs }, "not a held-out task"},
+		{"a sample twice", func(rs []Reply) []Reply { rs[0].Sample = 1; return rs }, "twice"},
+	} {
+		if err := r.WriteEval(p.Evaluations()[0], c.change(slices.Clone(good))); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, expected %q", c.why, err, c.want)
+		}
+	}
+}
+
+func TestFaultsAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		why  string
+		do   func(dir string) error
+		want string // "" for no fault
+	}{
+		{"a reply edited in place", func(d string) error { return flip(filepath.Join(d, "eval/base-recipe.jsonl.gz")) }, "eval/base-recipe.jsonl.gz: changed"},
+		{"a copy that broke off", func(d string) error { return os.Truncate(filepath.Join(d, "recipe-17/completions.jsonl.gz"), 40) }, "recipe-17/completions.jsonl.gz: truncated: 40 of"},
+		{"a lost file", func(d string) error { return os.Remove(filepath.Join(d, "recipe-17/config.json")) }, "recipe-17/config.json: missing"},
+		{"a metric added afterwards", func(d string) error {
+			return os.WriteFile(filepath.Join(d, "recipe-17/more.jsonl"), nil, 0o644)
+		}, "recipe-17/more.jsonl: not in the manifest"},
+		{"published without weights", func(d string) error { return os.RemoveAll(filepath.Join(d, "recipe-17/final")) }, ""},
+		{"with its report", func(d string) error {
+			return errors.Join(os.Mkdir(filepath.Join(d, "report"), 0o755), os.WriteFile(filepath.Join(d, "report/report.md"), nil, 0o644))
+		}, ""},
+		{"weights cut short: seen by size", func(d string) error { return os.Truncate(filepath.Join(d, "recipe-17/final/adapter_model.safetensors"), 2) }, "adapter_model.safetensors: truncated"},
+	} {
+		r, tr := openRun(t)
+		logStep(t, r, tr, 1)
+		logStep(t, r, tr, 2)
+		finish(t, r, tr)
+		if err := c.do(r.Dir()); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load(os.DirFS(r.Dir()))
+		var fe *FaultsError
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.why, err)
+		case c.want != "" && (!errors.As(err, &fe) || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: error %v, expected %q", c.why, err, c.want)
+		}
+	}
+}
+
+func flip(name string) error {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	b[len(b)/2] ^= 1
+	return os.WriteFile(name, b, 0o644)
+}
+
+// Weights are hashed only on demand; then a changed byte is found.
+func TestVerifyWeights(t *testing.T) {
+	r, tr := openRun(t)
+	logStep(t, r, tr, 1)
+	finish(t, r, tr)
+	if err := flip(r.path("recipe-17/final/adapter_model.safetensors")); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := Load(os.DirFS(r.Dir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults, err := rec.Manifest.Verify(os.DirFS(r.Dir()), true)
+	if err != nil || len(faults) != 1 || faults[0].Problem != "changed" {
+		t.Errorf("faults %v, error %v", faults, err)
+	}
+}
+
+func TestEditedPlanIsRefused(t *testing.T) {
+	r, _ := openRun(t)
+	raw, _ := os.ReadFile(r.path(ExperimentFile))
+	edited := bytes.Replace(raw, []byte(`"margin": 0.03`), []byte(`"margin": 0.3`), 1)
+	if bytes.Equal(raw, edited) {
+		t.Fatal("the margin was not found in the file")
+	}
+	os.WriteFile(r.path(ExperimentFile), edited, 0o644)
+	if _, err := Load(os.DirFS(r.Dir())); err == nil || !strings.Contains(err.Error(), "changed after it was written") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestLoadUnfinished(t *testing.T) {
+	r, tr := openRun(t)
+	logStep(t, r, tr, 1)
+	logStep(t, r, tr, 2)
+	tr.Close()
+	st, _ := os.Stat(tr.path(CompletionsFile))
+	os.Truncate(tr.path(CompletionsFile), st.Size()-3)
+	rec, err := Load(os.DirFS(r.Dir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rec.Manifest != nil || len(rec.Runs[0].Rollouts) != 2 || !slices.Contains(rec.Missing, "recipe-17/final") || !slices.Contains(rec.Missing, "eval/base-recipe.jsonl.gz") {
+		t.Errorf("manifest %v, %d rollouts, missing %q", rec.Manifest, len(rec.Runs[0].Rollouts), rec.Missing)
+	}
+}
+
+func TestCommandLineNamesNoMachine(t *testing.T) {
+	got := CommandLine([]string{"recipe", "-model", "/home/me/qwen.gguf", "-data=/srv/gsm8k", "-out", "runs/x", "-prompt", "it's two words"})
+	if want := `recipe -model qwen.gguf -data=gsm8k -out runs/x -prompt 'it'\''s two words'`; got != want {
+		t.Errorf("got %s want %s", got, want)
+	}
+}
+
+func TestAppendLineAfterATornLine(t *testing.T) {
+	r, _ := openRun(t)
+	os.WriteFile(r.path(PhasesFile), []byte(`{"name":"load","seconds":1}`+"\n"+`{"name":"tra`), 0o644)
+	if err := r.AppendPhase(Phase{Name: "eval"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readLog[Phase](os.DirFS(r.Dir()), PhasesFile)
+	if err != nil || len(got) != 2 || got[0].Name != "load" || got[1].Name != "eval" {
+		t.Errorf("phases %v, error %v", got, err)
+	}
+}
