@@ -96,3 +96,9 @@ func RuleOfThree(n int) float64 { return 3 / float64(n) }
 
 // UngradedBound is how far a rate can be off when a share d of the answers was not graded: d/(1−d), whatever the missing ones were.
 func UngradedBound(d float64) float64 { return d / (1 - d) }
+
+// BetaUniform is the 95% credible interval for k of n independent trials under a uniform prior.
+func BetaUniform(k, n int) (lo, hi float64) {
+	a, b := float64(k+1), float64(n-k+1)
+	return betaQuantile(alpha/2, a, b), betaQuantile(1-alpha/2, a, b)
+}
