@@ -25,9 +25,13 @@ var heldOut = sync.OnceValue(func() map[string]bool {
 // ExampleAt returns the i-th example of an endless stream, a function of seed, i and m alone. Held-out problems, compared
 // by normalised text, are drawn again. m must be valid.
 func ExampleAt(seed uint64, i int, m Mixture) Example {
+	return exampleAt(seed, i, m, heldOut())
+}
+
+func exampleAt(seed uint64, i int, m Mixture, excluded map[string]bool) Example {
 	r := data.NewRand(seed, "mini example", uint64(i))
 	p := Draw(r)
-	for heldOut()[data.Normalize(p.Question)] {
+	for excluded[data.Normalize(p.Question)] {
 		p = Draw(r)
 	}
 	team := r.Chance(m.Team)

@@ -14,7 +14,7 @@ type Reply struct {
 	Slips  int  // of these, steps whose result is not what the operation gives
 }
 
-var writtenStep = regexp.MustCompile(`([0-9]{1,9})([-+*])([0-9]{1,9})=([0-9]{1,18})`)
+var writtenStep = regexp.MustCompile(`\b([0-9]{1,9})([-+*])([0-9]{1,9})=([0-9]{1,18})\b`)
 
 // Inspect reads the steps of a reply.
 func Inspect(reply string) Reply {
