@@ -1,0 +1,163 @@
+// Package backend opens what computations run on (a GPU or the CPU through an XLA plugin, or GoMLX's Go backend), compiles
+// GoMLX graphs for it, with loops and in-place updates that GoMLX v0.26 itself cannot express, and says what was opened.
+// It knows nothing of models.
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/gomlx/go-xla/pkg/pjrt"
+	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/backends/simplego"
+	"github.com/gomlx/gomlx/backends/xla"
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+)
+
+// Kind names a backend: cuda, xla-cpu or go.
+type Kind string
+
+// The backends, best first.
+const (
+	CUDA   Kind = "cuda"
+	XLACPU Kind = "xla-cpu"
+	Go     Kind = "go"
+	// Auto is the best of them that opens.
+	Auto Kind = "auto"
+)
+
+// Kinds is every backend that can be named, best first.
+var Kinds = []Kind{CUDA, XLACPU, Go}
+
+// Device is an open backend.
+type Device struct {
+	Kind    Kind
+	Backend backends.Backend
+	// DType is what frozen weights and activations are kept in: bf16 on a GPU, f32 elsewhere.
+	DType dtypes.DType
+	// Plugin is the PJRT plugin's file, empty on the Go backend.
+	Plugin string
+	// Version is the plugin's own word of what it is.
+	Version string
+	// Passed says why each better backend was passed over, for the log.
+	Passed []string
+
+	client *pjrt.Client
+}
+
+// Open opens the named backend; Auto takes the best that opens and says in Passed why not the others.
+func Open(kind Kind) (*Device, error) {
+	switch kind {
+	case CUDA:
+		return openCUDA()
+	case XLACPU:
+		return openXLACPU()
+	case Go:
+		return openGo()
+	case Auto, "":
+		var passed []string
+		for _, k := range Kinds {
+			d, err := Open(k)
+			if err == nil {
+				d.Passed = passed
+				return d, nil
+			}
+			passed = append(passed, fmt.Sprintf("%s: %v", k, err))
+		}
+		return nil, errors.New(strings.Join(passed, "; "))
+	}
+	return nil, fmt.Errorf("backend %q: expected auto, cuda, xla-cpu or go", kind)
+}
+
+// String is one line for a person: what runs, and where from.
+func (d *Device) String() string {
+	if d.Plugin == "" {
+		return string(d.Kind)
+	}
+	return fmt.Sprintf("%s (%s, %s)", d.Kind, filepath.Base(d.Plugin), d.Version)
+}
+
+// InPlaceUpdates tells whether DynamicUpdateSlice exists, which writes into a buffer at a computed place.
+func (d *Device) InPlaceUpdates() bool { return d.client != nil }
+
+// Close frees the device.
+func (d *Device) Close() { d.Backend.Finalize() }
+
+func openGo() (*Device, error) {
+	// With its default settings the Go backend of v0.26 deadlocks on products that become ready together.
+	b, err := simplego.New("parallelism=-1")
+	if err != nil {
+		return nil, fmt.Errorf("the Go backend: %w", err)
+	}
+	return &Device{Kind: Go, Backend: b, DType: dtypes.Float32, Version: "gomlx simplego, " + runtime.Version()}, nil
+}
+
+func openXLACPU() (*Device, error) {
+	path, err := FindPlugin(XLACPU)
+	if err != nil {
+		return nil, err
+	}
+	// f32 values must not keep more digits than they say, whatever XLA would gain by it.
+	addXLAFlag("--xla_allow_excess_precision=false")
+	return openPlugin(XLACPU, path, dtypes.Float32, nil)
+}
+
+func openCUDA() (*Device, error) {
+	if _, err := os.Stat("/dev/nvidiactl"); err != nil {
+		return nil, errors.New("no NVIDIA driver on this machine (/dev/nvidiactl is absent)")
+	}
+	path, err := FindPlugin(CUDA)
+	if err != nil {
+		return nil, err
+	}
+	// go-xla v0.1.4 would point XLA at a folder of its author's; XLA needs the CUDA libraries beside the plugin.
+	if err := os.Setenv("GOPJRT_CUDA_CHECKS", "no"); err != nil {
+		return nil, err
+	}
+	if dir := cudaDataDir(path); dir != "" {
+		addXLAFlag("--xla_gpu_cuda_data_dir=" + dir)
+	}
+	// Memory grows as it is needed, so that what is used can be seen and two processes can share a card.
+	options := pjrt.NamedValuesMap{"preallocate": false, "memory_fraction": float32(0.92)}
+	return openPlugin(CUDA, path, dtypes.BFloat16, options)
+}
+
+func openPlugin(kind Kind, path string, dtype dtypes.DType, options pjrt.NamedValuesMap) (*Device, error) {
+	for name, value := range map[string]string{"TF_CPP_MIN_LOG_LEVEL": "3", "GOMLX_NO_AUTO_INSTALL": "1"} {
+		if os.Getenv(name) == "" {
+			if err := os.Setenv(name, value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	xla.EnableAutoInstall(false)
+	b, err := xla.NewWithOptions(path, options)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s does not open: %w", path, err)
+	}
+	probe, err := tensors.FromScalar(int32(0)).Buffer(b, 0)
+	if err != nil {
+		b.Finalize()
+		return nil, fmt.Errorf("plugin %s: no device takes a value: %w", path, err)
+	}
+	client := probe.(*pjrt.Buffer).Client()
+	return &Device{
+		Kind: kind, Backend: b, DType: dtype, Plugin: path, client: client,
+		Version: strings.Join(strings.Fields(client.Platform()+" "+client.PlatformVersion()), " "),
+	}, nil
+}
+
+// addXLAFlag appends to XLA_FLAGS, which a plugin reads when it is loaded, unless the user set the flag.
+func addXLAFlag(flag string) {
+	name, _, _ := strings.Cut(flag, "=")
+	now := os.Getenv("XLA_FLAGS")
+	if strings.Contains(now, name+"=") {
+		return
+	}
+	_ = os.Setenv("XLA_FLAGS", strings.TrimSpace(now+" "+flag)) // fails only for names with '=' or NUL
+}
