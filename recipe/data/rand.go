@@ -3,6 +3,7 @@ package data
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"math"
 	"math/bits"
 )
 
@@ -77,4 +78,10 @@ func (r *Rand) Perm(n int) []int {
 		p[i], p[j] = p[j], p[i]
 	}
 	return p
+}
+
+// NormFloat64 returns a standard normal number: Box and Muller's cosine branch, two values used up each time.
+func (r *Rand) NormFloat64() float64 {
+	u := 1 - r.Float64() // in (0, 1]
+	return math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*r.Float64())
 }
