@@ -22,7 +22,7 @@ type Alternatives struct {
 
 // Alternatives computes the other methods on the data of a comparison of two arms.
 func (c Comparison) Alternatives(a, b Rates) Alternatives {
-	kept := c.kept(len(a[0]))
+	kept, _ := complete(a, b)
 	a, b = pick(a, kept), pick(b, kept)
 	var out Alternatives
 	if first, err := CompareRates(a[:1], b[:1], c.Margin); err == nil {

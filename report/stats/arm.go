@@ -52,6 +52,14 @@ func newArm(y Rates) Arm {
 	return a
 }
 
+// armOf is newArm of the kept tasks' rates with their decoding noise.
+func armOf(o Outcomes, kept []int) Arm {
+	o = pick(o, kept)
+	a := newArm(o.Rates())
+	a.addDecoding(o)
+	return a
+}
+
 // addDecoding fills Decode and PerSample from the samples inside the cells. A cell with one sample says nothing about p(1−p) and
 // takes the mean of the others.
 func (a *Arm) addDecoding(o Outcomes) {

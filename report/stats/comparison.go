@@ -67,53 +67,59 @@ func Compare(a, b Outcomes, margin float64) (Comparison, error) {
 	if err := b.check("B"); err != nil {
 		return Comparison{}, err
 	}
-	c, err := CompareRates(a.Rates(), b.Rates(), margin)
+	kept, dropped, err := align(margin, a.Rates(), b.Rates())
 	if err != nil {
-		return c, err
+		return Comparison{}, err
 	}
-	c.addDecoding(a, b)
+	c := twoArms(armOf(a, kept), armOf(b, kept), margin, dropped)
+	c.Samples = append(pick(a, kept), pick(b, kept)...).Samples()
 	return c, nil
 }
 
 // CompareRates is Compare for any number per run and task: pass@k, share of replies with talk, mean length. The margin is on
 // that scale. Nothing is known about decoding noise, so the components that need it are NaN.
 func CompareRates(a, b Rates, margin float64) (Comparison, error) {
-	kept, dropped, err := align(a, b, margin)
+	kept, dropped, err := align(margin, a, b)
 	if err != nil {
 		return Comparison{}, err
 	}
-	c := Comparison{Kind: TwoArms, Margin: margin, A: newArm(pick(a, kept)), B: newArm(pick(b, kept)), Tasks: len(kept), Dropped: dropped}
-	c.taskDeltas()
-	c.pool(c.A, c.B)
-	share := 1/float64(c.A.Runs) + 1/float64(c.B.Runs)
-	if c.A.Runs < 2 || c.B.Runs < 2 {
-		c.DFRuns = 0
-		c.Reason = "one training run per arm: run-to-run variance is not estimable"
-		if c.A.Runs != c.B.Runs {
-			c.Reason = "one of the arms has one training run: run-to-run variance is not estimable"
-		}
-	}
-	c.finish(share)
-	return c, nil
+	return twoArms(newArm(pick(a, kept)), newArm(pick(b, kept)), margin, dropped), nil
 }
 
-// align checks that the two tables have the same tasks and finds those without a missing cell.
-func align(a, b Rates, margin float64) (kept, dropped []int, err error) {
-	if err := a.check("A"); err != nil {
-		return nil, nil, err
+func twoArms(a, b Arm, margin float64, dropped []int) Comparison {
+	c := Comparison{Kind: TwoArms, Margin: margin, A: a, B: b, Tasks: len(a.taskMeans), Dropped: dropped}
+	c.taskDeltas()
+	if a.Runs < 2 || b.Runs < 2 {
+		if a.Runs != b.Runs {
+			c.Reason = "one of the arms has one training run: run-to-run variance is not estimable"
+		}
+		c.finish(nil, 0)
+		return c
 	}
-	if err := b.check("B"); err != nil {
-		return nil, nil, err
-	}
-	if len(a[0]) != len(b[0]) {
-		return nil, nil, fmt.Errorf("arm A has %d tasks and arm B %d: expected the same tasks in the same order", len(a[0]), len(b[0]))
+	c.finish([]Arm{a, b}, 1/float64(a.Runs)+1/float64(b.Runs))
+	return c
+}
+
+// align checks that all tables have the same tasks and finds those without a missing cell. The first two are A and B.
+func align(margin float64, tables ...Rates) (kept, dropped []int, err error) {
+	for i, r := range tables {
+		name := fmt.Sprintf("pooled %d", i-1)
+		if i < 2 {
+			name = []string{"A", "B"}[i]
+		}
+		if err := r.check(name); err != nil {
+			return nil, nil, err
+		}
+		if len(r[0]) != len(tables[0][0]) {
+			return nil, nil, fmt.Errorf("arm A has %d tasks and arm %s %d: expected the same tasks in the same order", len(tables[0][0]), name, len(r[0]))
+		}
 	}
 	if !(margin >= 0) || math.IsInf(margin, 0) {
 		return nil, nil, fmt.Errorf("margin %v: expected a finite number ≥ 0, fixed before training", margin)
 	}
-	kept, dropped = complete(a, b)
+	kept, dropped = complete(tables...)
 	if len(kept) < 2 {
-		return nil, nil, fmt.Errorf("%d of %d tasks are graded in every run of both arms: expected at least 2, since the variance between tasks needs two", len(kept), len(a[0]))
+		return nil, nil, fmt.Errorf("%d of %d tasks are graded in every run: expected at least 2, since the variance between tasks needs two", len(kept), len(tables[0][0]))
 	}
 	return kept, dropped, nil
 }
@@ -142,25 +148,26 @@ func (c *Comparison) taskDeltas() {
 	}
 }
 
-// pool sets S2Run, MSRT and DFRuns from arms with at least two runs, each weighted by its degrees of freedom.
-func (c *Comparison) pool(arms ...Arm) {
-	c.S2Run, c.MSRT, c.DFRuns = 0, 0, 0
-	for _, a := range arms {
+// finish computes everything that follows from the variance between runs. spread lists the arms that show it, each with the weight of
+// its degrees of freedom; share is what turns one run's variance into that of Delta: 1/R_A + 1/R_B for two arms.
+func (c *Comparison) finish(spread []Arm, share float64) {
+	decode := 0.0
+	for _, a := range spread {
 		if a.Runs > 1 {
 			c.S2Run += float64(float64(a.Runs-1) * a.S2Run)
 			c.MSRT += float64(float64(a.Runs-1) * a.MSRT)
+			decode += float64(float64(a.Runs-1) * a.Decode)
 			c.DFRuns += a.Runs - 1
 		}
 	}
 	if c.DFRuns > 0 {
 		c.S2Run /= float64(c.DFRuns)
 		c.MSRT /= float64(c.DFRuns)
+		decode /= float64(c.DFRuns)
 	}
-}
-
-// finish computes everything that follows from the pooled mean squares; share is what turns one run's variance into that of
-// Delta: 1/R_A + 1/R_B for two arms.
-func (c *Comparison) finish(share float64) {
+	if c.DFRuns == 0 && c.Reason == "" {
+		c.Reason = "one training run per arm: run-to-run variance is not estimable"
+	}
 	n := float64(c.Tasks)
 	c.DFTasks = c.Tasks - 1
 	c.S2D = snap(variance(c.TaskDeltas), c.A.Mean)
@@ -187,7 +194,7 @@ func (c *Comparison) finish(share float64) {
 		c.F = fTest(c.S2Run, c.MSRT, c.DFRuns, c.Tasks)
 	}
 	c.moments = m
-	c.Components = newComponents(c, share)
+	c.Components = newComponents(c, share, decode)
 	var reason string
 	c.Verdict, reason = decide(c.CIBoth, c.CI90, c.Margin)
 	if c.Reason == "" {

@@ -21,47 +21,16 @@ func rootFloored(v float64) float64 {
 	return math.Sqrt(max(v, 0))
 }
 
-func newComponents(c *Comparison, share float64) Components {
+// newComponents takes what sampling puts into MS_rt as decode.
+func newComponents(c *Comparison, share, decode float64) Components {
 	nan := math.NaN()
-	out := Components{Run: nan, RunTask: nan, ArmTask: nan, PerSample: nan}
+	out := Components{Run: nan, RunTask: nan, ArmTask: nan, PerSample: (c.A.PerSample + c.B.PerSample) / 2}
 	if c.DFRuns > 0 {
 		out.Run = c.S2Run - c.MSRT/float64(c.Tasks)
+		out.RunTask = c.MSRT - decode
 		out.ArmTask = c.S2D - float64(c.MSRT*share)
 	}
 	return out
-}
-
-// addDecoding adds what the samples inside the cells say.
-func (c *Comparison) addDecoding(a, b Outcomes) {
-	kept := c.kept(len(a[0]))
-	a, b = pick(a, kept), pick(b, kept)
-	c.A.addDecoding(a)
-	c.B.addDecoding(b)
-	c.Samples = append(append(Outcomes{}, a...), b...).Samples()
-	c.Components.PerSample = (c.A.PerSample + c.B.PerSample) / 2
-	if c.DFRuns > 0 {
-		// The noise inside MS_rt, with the weights that the arms have in it.
-		e := 0.0
-		for _, arm := range []Arm{c.A, c.B} {
-			if arm.Runs > 1 {
-				e += float64(float64(arm.Runs-1) * arm.Decode)
-			}
-		}
-		c.Components.RunTask = c.MSRT - e/float64(c.DFRuns)
-	}
-}
-
-func (c *Comparison) kept(tasks int) []int {
-	var kept []int
-	next := 0
-	for t := range tasks {
-		if next < len(c.Dropped) && c.Dropped[next] == t {
-			next++
-			continue
-		}
-		kept = append(kept, t)
-	}
-	return kept
 }
 
 // FTest asks whether run means differ by more than run × task and decoding noise explain: F = n·S²_p/MS_rt on (ν, ν(n−1)).

@@ -60,6 +60,7 @@ type Resolution struct {
 	Design  Design
 	SDDelta float64 // standard deviation of the difference over new runs and new tasks
 	Half    float64 // half-width of ci_both at the planned components
+	Half90  float64 // half-width of its 90% interval, which the verdict "equivalent" reads
 	MDE80   float64 // the smallest true difference that ci_both separates from 0 in 80% of repetitions
 	DFRuns  int
 
@@ -79,6 +80,7 @@ func (d Design) Resolve(p Plan) (Resolution, error) {
 		vRuns:    float64((sq(p.RunSD) + (sq(p.RunTaskSD)+p.PerSample/float64(d.Samples))/n) * share)}
 	r.SDDelta = math.Sqrt(r.vArmTask + r.vRuns)
 	r.Half = joint(alpha, r.dfTasks, r.vArmTask, r.DFRuns, r.vRuns)
+	r.Half90 = joint(0.10, r.dfTasks, r.vArmTask, r.DFRuns, r.vRuns)
 	r.MDE80 = bisectUp(r.Power, 0.80, r.Half)
 	return r, nil
 }

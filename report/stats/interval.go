@@ -36,6 +36,8 @@ type Interval[S Scope] struct {
 	lo, hi float64
 	level  float64
 	ok     bool
+	plain  bool // of a share, which has no sign, rather than of a difference
+	places int  // decimals in text less 3, which fits rates
 	why    string
 }
 
@@ -45,6 +47,11 @@ func around[S Scope](centre, half, level float64) Interval[S] {
 
 func between[S Scope](lo, hi, level float64) Interval[S] {
 	return Interval[S]{lo: lo, hi: hi, level: level, ok: true}
+}
+
+// ofShare is an interval of a number between 0 and 1; what lies outside cannot be.
+func ofShare[S Scope](lo, hi float64) Interval[S] {
+	return Interval[S]{lo: max(0, lo), hi: min(1, hi), level: Level, ok: true, plain: true}
 }
 
 func absent[S Scope](why string) Interval[S] { return Interval[S]{why: why} }
@@ -93,7 +100,7 @@ func (i Interval[S]) String() string {
 	if !i.ok {
 		return fmt.Sprintf("no interval %s: %s", i.Over(), i.Why())
 	}
-	return fmt.Sprintf("%s %s %s", Percent(i.level, 0), i.pair(3), i.Over())
+	return fmt.Sprintf("%s %s %s", Percent(i.level, 0), i.pair(), i.Over())
 }
 
 // For is the bare pair "[−0.202, +0.452]" for a place that already names the scope, such as a table column headed ci_both or a
@@ -106,11 +113,18 @@ func (i Interval[S]) For(key string) (string, error) {
 	if !i.ok {
 		return "", fmt.Errorf("no %s here: %s", i.Key(), i.Why())
 	}
-	return i.pair(3), nil
+	return i.pair(), nil
 }
 
-func (i Interval[S]) pair(digits int) string {
-	return "[" + Signed(i.lo, digits) + ", " + Signed(i.hi, digits) + "]"
+// WithDecimals is the interval with another number of decimals in its text; 3 suits rates, 1 suits lengths.
+func (i Interval[S]) WithDecimals(n int) Interval[S] {
+	i.places = n - 3
+	return i
+}
+
+func (i Interval[S]) pair() string {
+	digits := i.places + 3
+	return "[" + format(i.lo, digits, !i.plain) + ", " + format(i.hi, digits, !i.plain) + "]"
 }
 
 // MarshalJSON writes [lo, hi] at full precision, or null.

@@ -102,8 +102,9 @@ func complete(tables ...Rates) (kept, dropped []int) {
 	return kept, dropped
 }
 
-func pick[T any](table [][]T, tasks []int) [][]T {
-	out := make([][]T, len(table))
+// pick is the table with only these tasks.
+func pick[S ~[][]T, T any](table S, tasks []int) S {
+	out := make(S, len(table))
 	for i, run := range table {
 		out[i] = make([]T, len(tasks))
 		for j, t := range tasks {

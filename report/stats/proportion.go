@@ -44,7 +44,7 @@ func ClusteredProportion(cells []Cell) (Proportion, error) {
 			k = p.Tasks
 		}
 		lo, hi := ClopperPearson(k, p.Tasks)
-		p.CI, p.Exact = between[Tasks](lo, hi, Level), true
+		p.CI, p.Exact = ofShare[Tasks](lo, hi), true
 		return p, nil
 	}
 	n, ss := float64(p.Tasks), 0.0
@@ -64,7 +64,7 @@ func ClusteredProportion(cells []Cell) (Proportion, error) {
 	lo, hi := clopperPearson(float64(p.Rate*effective), effective)
 	_, none := ClopperPearson(0, p.Tasks)
 	all, _ := ClopperPearson(p.Tasks, p.Tasks)
-	p.CI = between[Tasks](min(lo, all), max(hi, none), Level)
+	p.CI = ofShare[Tasks](min(lo, all), max(hi, none))
 	return p, nil
 }
 
