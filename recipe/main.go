@@ -25,6 +25,7 @@ type command struct {
 
 // commands lists the tools; the experiment itself is what runs when the first argument is a flag or absent.
 var commands = map[string]command{
+	"tokenize": {"turns JSON Lines of text into token ids and back", runTokenize},
 	// "grade": {"grades JSON Lines of completions from standard input", runGrade},
 }
 
