@@ -31,8 +31,8 @@ func (c Comparison) Sentence(n Names) string {
 	if !c.CIBoth.OK() {
 		return fmt.Sprintf("%s and %s are not separated: %s, %v. Nothing can be said about training again: %s.", n.B, n.A, delta, c.CITasks, c.Reason)
 	}
-	s := fmt.Sprintf("%s and %s are not separated: %s, %s. %s, it is %s, which says nothing about training again.",
-		n.B, n.A, delta, both, "For these trained models alone", c.CITasks)
+	s := fmt.Sprintf("%s and %s are not separated: %s, %s. The same difference is %s; that says nothing about training again.",
+		n.B, n.A, delta, both, c.CITasks)
 	guarded, _ := c.HalfBoth()
 	s += fmt.Sprintf(" A difference would have to exceed about ±%s to be resolved here.", Fixed(guarded, 3))
 	if w := c.WouldResolve(); w != "" {

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"teamtalk/report/stats"
+)
+
+//go:embed testdata/tiny.csv
+var compareExample string
+
+const compareHelp = `usage: go run ./report compare FILE.csv [-json] [-baseline ARM] [-margin M]
+
+Compares two arms from a table of answers, one row per answer (FILE "-" is standard input):
+
+%s    ...
+
+arm      the two recipes. The baseline is the one that -baseline names, else the one called "baseline", else the first in
+         the file; the difference is the other arm minus the baseline, in share of right answers.
+run      a training run of that arm (its seed, say); arms may have different numbers of runs.
+task     the problem; both arms answer the same ones.
+sample   which answer of that run to that task.
+correct  1 or 0 (true or false); empty for an answer that was not graded.
+
+Columns may come in any order. A cell (arm, run, task) without a graded answer is counted and named, and its task is left out of
+both arms; nothing is filled in.
+
+It prints three intervals, which say different things: ci_tasks is over new tasks for these trained models, ci_runs over new
+training runs on these tasks, ci_both over both. The verdict reads ci_both: better, worse, equivalent (90%% interval inside
+±margin), unresolved, degenerate (nothing varied). The exit code is 0 whatever the verdict.
+
+Example: the whole table above (2 runs × 6 tasks × 4 samples per arm) comes with the command:
+
+    go run ./report compare -example > tiny.csv
+    go run ./report compare tiny.csv          delta +0.125, ci_both [−0.202, +0.452]: unresolved
+
+`
+
+// runCompare analyses results made elsewhere; see compareHelp.
+func runCompare(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // a mistake is reported once, by the caller
+	asJSON := flags.Bool("json", false, "write JSON: delta, ci_tasks, ci_runs, ci_both, p_both, V_task, V_runs, V_int, df_runs, verdict, components and more")
+	baseline := flags.String("baseline", "", "the `arm` to subtract from the other")
+	margin := flags.Float64("margin", 0.02, "differences inside ±`M` do not matter; fix it before looking at the result")
+	example := flags.Bool("example", false, "write the example table and stop")
+	files, err := parseAnywhere(flags, args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		flags.SetOutput(stdout)
+		fmt.Fprintf(stdout, compareHelp, "    "+strings.Join(strings.SplitAfter(compareExample, "\n")[:4], "    "))
+		flags.PrintDefaults()
+		return nil
+	case err != nil:
+		return usagef("%w: see go run ./report compare -h", err)
+	case *example:
+		_, err := io.WriteString(stdout, compareExample)
+		return err
+	case len(files) != 1:
+		return usagef("compare got %d files: expected one CSV file, or - for standard input; see go run ./report compare -h", len(files))
+	case !(*margin >= 0 && *margin <= 1):
+		return usagef("-margin %v: expected a difference of shares between 0 and 1, such as 0.02", *margin)
+	}
+	name, in := files[0], stdin
+	if name == "-" {
+		name = "standard input"
+	} else {
+		f, err := os.Open(name)
+		if err != nil {
+			return fmt.Errorf("%w: expected a CSV file with the header %s", err, strings.Join(stats.Columns, ","))
+		}
+		defer f.Close()
+		in = f
+	}
+	results, err := stats.ReadResults(ctx, in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	c := comparison{file: name, Results: results}
+	if err := c.orient(*baseline); err != nil {
+		return err
+	}
+	if c.Comparison, err = stats.Compare(c.a.Outcomes, c.b.Outcomes, *margin); err != nil {
+		missing, _ := results.Gaps()
+		return fmt.Errorf("%s: A is %s, B is %s: %w (%d cells have no graded answer%s)", name, shown(c.a.Name), shown(c.b.Name), err, len(missing), listed(missing, results.Samples))
+	}
+	var out bytes.Buffer
+	if *asJSON {
+		err = c.writeJSON(&out)
+	} else {
+		c.writeText(&out)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = out.WriteTo(stdout)
+	return err
+}
+
+// parseAnywhere parses flags before and after the other arguments, which it returns.
+func parseAnywhere(flags *flag.FlagSet, args []string) (rest []string, err error) {
+	for {
+		if err := flags.Parse(args); err != nil {
+			return nil, err
+		}
+		if args = flags.Args(); len(args) == 0 {
+			return rest, nil
+		}
+		rest, args = append(rest, args[0]), args[1:]
+	}
+}
+
+// comparison is a table of answers with its analysis.
+type comparison struct {
+	file string
+	stats.Results
+	stats.Comparison
+	a, b       stats.ArmResults
+	orientedBy string
+}
+
+// orient decides which arm is A, the baseline.
+func (c *comparison) orient(baseline string) error {
+	first, second := c.Arms[0], c.Arms[1]
+	c.a, c.b, c.orientedBy = first, second, "first in the file"
+	switch {
+	case baseline != "" && baseline == first.Name:
+		c.orientedBy = "named by -baseline"
+	case baseline != "" && baseline == second.Name:
+		c.a, c.b, c.orientedBy = second, first, "named by -baseline"
+	case baseline != "":
+		return usagef("-baseline %s: the file has the arms %s and %s", shown(baseline), shown(first.Name), shown(second.Name))
+	case strings.EqualFold(first.Name, "baseline"):
+		c.orientedBy = "by its name"
+	case strings.EqualFold(second.Name, "baseline"):
+		c.a, c.b, c.orientedBy = second, first, "by its name"
+	}
+	return nil
+}
+
+func (c *comparison) names() stats.Names {
+	return stats.Names{A: shown(c.a.Name), B: shown(c.b.Name), Metric: "pass@1"}
+}
+
+func (c *comparison) writeJSON(w io.Writer) error {
+	missing, short := c.Gaps()
+	dropped := []string{}
+	for _, t := range c.Dropped {
+		dropped = append(dropped, c.Results.Tasks[t])
+	}
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false)
+	return out.Encode(struct {
+		Arms       map[string]string `json:"arms"`
+		OrientedBy string            `json:"baseline_is"`
+		RunLabels  [2][]string       `json:"runs"`
+		stats.ComparisonJSON
+		Dropped  []string    `json:"dropped_tasks"`
+		Missing  []stats.Gap `json:"missing_cells"`
+		Short    []stats.Gap `json:"short_cells"`
+		Ungraded int         `json:"ungraded_rows"`
+		Sentence string      `json:"sentence"`
+	}{map[string]string{"A": c.a.Name, "B": c.b.Name}, c.orientedBy, [2][]string{c.a.Runs, c.b.Runs}, c.Comparison.JSON(), dropped,
+		append([]stats.Gap{}, missing...), append([]stats.Gap{}, short...), c.Ungraded, c.Sentence(c.names())})
+}
+
+// shown makes a label from the file safe to print.
+func shown(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) >= 0 {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// listed names the first few cells.
+func listed(gaps []stats.Gap, whole int) string {
+	const most = 10
+	var b strings.Builder
+	for i, g := range gaps {
+		if i == most {
+			fmt.Fprintf(&b, " and %d more (all are in -json)", len(gaps)-most)
+			break
+		}
+		sep := ";"
+		if i == 0 {
+			sep = ":"
+		}
+		fmt.Fprintf(&b, "%s arm %s run %s task %s", sep, shown(g.Arm), shown(g.Run), shown(g.Task))
+		if g.Graded > 0 {
+			fmt.Fprintf(&b, " (%d of %d)", g.Graded, whole)
+		}
+	}
+	return b.String()
+}
+
+func (c *comparison) writeText(w io.Writer) {
+	c.writeInput(w)
+	c.writeDesign(w)
+	c.writeResult(w)
+}
+
+func (c *comparison) writeInput(w io.Writer) {
+	missing, short := c.Gaps()
+	cells := (len(c.a.Runs) + len(c.b.Runs)) * len(c.Results.Tasks)
+	fmt.Fprintf(w, "%s: %d rows, %d tasks, %d samples per task and run, %d cells\n", shown(c.file), c.Rows, len(c.Results.Tasks), c.Results.Samples, cells)
+	fmt.Fprintf(w, "  A  %s  the baseline (%s), %d runs: %s\n", shown(c.a.Name), c.orientedBy, len(c.a.Runs), runList(c.a.Runs))
+	fmt.Fprintf(w, "  B  %s  %d runs: %s\n", shown(c.b.Name), len(c.b.Runs), runList(c.b.Runs))
+	if len(c.Ignored) > 0 {
+		fmt.Fprintf(w, "  ignored columns: %s\n", runList(c.Ignored))
+	}
+	if len(missing)+len(short)+c.Ungraded == 0 {
+		fmt.Fprintf(w, "  no cell is missing\n")
+	}
+	if len(missing) > 0 {
+		var tasks []string
+		for _, t := range c.Dropped {
+			tasks = append(tasks, c.Results.Tasks[t])
+		}
+		fmt.Fprintf(w, "  missing: %d of %d cells have no graded answer%s\n", len(missing), cells, listed(missing, c.Results.Samples))
+		fmt.Fprintf(w, "  left out of both arms: %d of %d tasks: %s\n", len(tasks), len(c.Results.Tasks), runList(tasks))
+	}
+	if len(short) > 0 {
+		fmt.Fprintf(w, "  short: %d cells have fewer than %d graded answers and count with those they have%s\n", len(short), c.Results.Samples, listed(short, c.Results.Samples))
+	}
+	if c.Ungraded > 0 {
+		d := float64(c.Ungraded) / float64(c.Rows)
+		fmt.Fprintf(w, "  ungraded: %d rows (%s); whatever they were, a share over all rows is off by at most %s\n", c.Ungraded, stats.Percent(d, 1), stats.Fixed(stats.UngradedBound(d), 3))
+	}
+}
+
+func runList(labels []string) string {
+	const most = 20
+	var out []string
+	for i, l := range labels {
+		if i == most {
+			out = append(out, fmt.Sprintf("and %d more", len(labels)-most))
+			break
+		}
+		out = append(out, shown(l))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (c *comparison) writeDesign(w io.Writer) {
+	p := stats.Assumed
+	fmt.Fprintf(w, "\nDesign, before its result\n")
+	d := stats.Design{RunsA: len(c.a.Runs), RunsB: len(c.b.Runs), Tasks: c.Comparison.Tasks, Samples: c.Results.Samples}
+	r, err := d.Resolve(p)
+	if err != nil {
+		fmt.Fprintf(w, "  %v. Whatever the numbers, the verdict is unresolved.\n", err)
+		return
+	}
+	fmt.Fprintf(w, "  %v\n  %s\n", r, r.Equivalence(c.Margin))
+	fmt.Fprintf(w, "  (Assumed, not measured: SD of training runs %s, of arm × task %s, of run × task %s; p(1−p) %s.)\n",
+		stats.Fixed(p.RunSD, 3), stats.Fixed(p.ArmTaskSD, 2), stats.Fixed(p.RunTaskSD, 2), stats.Fixed(p.PerSample, 2))
+}
+
+func (c *comparison) writeResult(w io.Writer) {
+	fmt.Fprintf(w, "\nShare of right answers, every run\n")
+	for _, side := range []struct {
+		name string
+		arm  stats.Arm
+	}{{"A", c.A}, {"B", c.B}} {
+		fmt.Fprintf(w, "  %s  mean %s  runs", side.name, stats.Fixed(side.arm.Mean, 3))
+		for _, m := range side.arm.RunMeans {
+			fmt.Fprintf(w, " %s", stats.Fixed(m, 3))
+		}
+		fmt.Fprintln(w)
+	}
+	if s := c.RunSpread(); s != "" {
+		fmt.Fprintf(w, "  %s\n", s)
+	}
+	fmt.Fprintf(w, "\nB − A  %s\n", stats.Signed(c.Delta, 3))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	intervalRow(t, c.CITasks, c.PTasks, c.Verdict, "")
+	intervalRow(t, c.CIRuns, c.PRuns, c.Verdict, "")
+	intervalRow(t, c.CIBoth, c.PBoth, c.Verdict, ": the verdict reads this one")
+	t.Flush()
+	fmt.Fprintf(w, "\nVerdict: %s\n  %s\n", c.Verdict, c.Sentence(c.names()))
+
+	fmt.Fprintf(w, "\nWhere the uncertainty comes from (variances; n/a: this design cannot estimate it)\n")
+	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	k := c.Components
+	fmt.Fprintf(t, "  V_task\t%s\tof the difference, from tasks\n", stats.Fixed(c.VTask, 6))
+	fmt.Fprintf(t, "  V_runs\t%s\tof the difference, from training runs\n", stats.Fixed(c.VRuns, 6))
+	fmt.Fprintf(t, "  V_int\t%s\tin both of them, counted once\n", stats.Fixed(c.VInt, 6))
+	fmt.Fprintf(t, "  σ² run\t%s\ttraining again, all tasks together\n", stats.Signed(k.Run, 6))
+	fmt.Fprintf(t, "  σ² run × task\t%s\ttraining again, task by task\n", stats.Signed(k.RunTask, 6))
+	fmt.Fprintf(t, "  σ² arm × task\t%s\tthe arms, task by task\n", stats.Signed(k.ArmTask, 6))
+	fmt.Fprintf(t, "  p(1−p)\t%s\tone answer drawn again\n", stats.Fixed(k.PerSample, 6))
+	t.Flush()
+	fmt.Fprintf(w, "\nTasks: B better on %d, worse on %d, equal on %d (sign test p %s, for these trained models only)\n", c.Wins, c.Losses, c.Ties, stats.PValue(c.SignP))
+}
+
+func intervalRow[S stats.Scope](w io.Writer, i stats.Interval[S], p float64, v stats.Verdict, note string) {
+	text, err := i.For(i.Key())
+	switch {
+	case err != nil:
+		fmt.Fprintf(w, "  %s\tnone\t\t%s: %s\n", i.Key(), i.Over(), i.Why())
+	case v == stats.Degenerate:
+		fmt.Fprintf(w, "  %s\tnone\t\t%s: nothing varied\n", i.Key(), i.Over())
+	default:
+		fmt.Fprintf(w, "  %s\t%s\tp %s\t%s%s\n", i.Key(), text, stats.PValue(p), i.Over(), note)
+	}
+}

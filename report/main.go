@@ -1,0 +1,73 @@
+// Command report turns the artifacts of an experiment into its write-up, and holds the tools around it.
+//
+//	go run ./report compare FILE.csv    the same statistics for results made elsewhere
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sort"
+	"strings"
+	"syscall"
+)
+
+// command is one subcommand: args excludes its name. It returns nil (exit 0), a usageError (exit 2) or any other error (exit 1).
+type command struct {
+	help string
+	run  func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error
+}
+
+// commands lists the tools.
+var commands = map[string]command{
+	"compare": {"compares two arms from a CSV of answers made anywhere", runCompare},
+}
+
+// usageError marks a mistake in how the command was called: exit code 2.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// usagef makes a usageError.
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(exitCode(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr), os.Stderr))
+}
+
+// exitCode prints err, if any, and says what the process exits with: 0 done, 1 failed, 2 bad usage.
+func exitCode(err error, stderr io.Writer) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(stderr, "report:", err)
+	if errors.As(err, new(usageError)) {
+		return 2
+	}
+	return 1
+}
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		c, ok := commands[args[0]]
+		if !ok {
+			return usagef("unknown command %q: expected one of %s", args[0], strings.Join(commandNames(), ", "))
+		}
+		return c.run(ctx, args[1:], stdin, stdout, stderr)
+	}
+	return usagef("no command: expected one of %s", strings.Join(commandNames(), ", "))
+}
+
+func commandNames() []string {
+	names := make([]string, 0, len(commands))
+	for n := range commands {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
