@@ -158,7 +158,9 @@ func RunValues(specs []Spec, ts []*tensors.Tensor, run int) (map[string][]float3
 		if err := tensors.ConstFlatData(ts[i], func(all []float32) { copy(flat, all[run*n:(run+1)*n]) }); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", s.Name, err)
 		}
-		ts[i].FinalizeLocal()
+		if ts[i].IsOnAnyDevice() {
+			ts[i].FinalizeLocal()
+		}
 		out[s.Name] = flat
 	}
 	return out, nil

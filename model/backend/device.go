@@ -90,11 +90,25 @@ func (d *Device) Close() { d.Backend.Finalize() }
 
 func openGo() (*Device, error) {
 	// With its default settings the Go backend of v0.26 deadlocks on products that become ready together.
-	b, err := simplego.New("parallelism=-1")
+	b, err := quietly(func() (backends.Backend, error) { return simplego.New("parallelism=-1") })
 	if err != nil {
 		return nil, fmt.Errorf("the Go backend: %w", err)
 	}
 	return &Device{Kind: Go, Backend: b, DType: dtypes.Float32, Version: "gomlx simplego, " + runtime.Version()}, nil
+}
+
+// quietly calls open with the process's standard output closed to it: the Go backend prints a line there, where this
+// project's tools write JSON.
+func quietly(open func() (backends.Backend, error)) (backends.Backend, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return open()
+	}
+	defer null.Close()
+	out := os.Stdout
+	os.Stdout = null
+	defer func() { os.Stdout = out }()
+	return open()
 }
 
 func openXLACPU() (*Device, error) {

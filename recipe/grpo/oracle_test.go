@@ -1,0 +1,349 @@
+package grpo
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"teamtalk/model"
+	"teamtalk/model/backend"
+	"teamtalk/model/checkpoint"
+)
+
+// The right answers are those of transformers, PEFT and PyTorch in float64: model/testdata/tiny-qwen2/oracle.json.
+const tinyDir = "../../model/testdata/tiny-qwen2"
+
+type values map[string][]float64
+
+func readSafetensors(t *testing.T, path string) values {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := int(binary.LittleEndian.Uint64(raw))
+	data := raw[8+n:]
+	var header map[string]struct {
+		DType   string `json:"dtype"`
+		Offsets [2]int `json:"data_offsets"`
+	}
+	if err := json.Unmarshal(raw[8:8+n], &header); err != nil {
+		t.Fatal(err)
+	}
+	out := values{}
+	for name, e := range header {
+		b := data[e.Offsets[0]:e.Offsets[1]]
+		var v []float64
+		switch e.DType {
+		case "I64":
+			for ; len(b) > 0; b = b[8:] {
+				v = append(v, float64(int64(binary.LittleEndian.Uint64(b))))
+			}
+		case "F64":
+			for ; len(b) > 0; b = b[8:] {
+				v = append(v, math.Float64frombits(binary.LittleEndian.Uint64(b)))
+			}
+		case "F32":
+			for ; len(b) > 0; b = b[4:] {
+				v = append(v, float64(math.Float32frombits(binary.LittleEndian.Uint32(b))))
+			}
+		case "":
+			continue // __metadata__
+		default:
+			t.Fatalf("%s is %s", name, e.DType)
+		}
+		out[name] = v
+	}
+	return out
+}
+
+// close32 fails when values differ by more than tolerance, relative to the largest magnitude of the tensor.
+func close32(t *testing.T, what string, got []float32, want []float64, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
+	}
+	largest := 0.0
+	for _, w := range want {
+		largest = max(largest, math.Abs(w))
+	}
+	for i := range got {
+		if d := math.Abs(float64(got[i]) - want[i]); !(d <= tolerance*largest) {
+			t.Fatalf("%s: value %d is %g, want %g (tolerance %g of %g)", what, i, got[i], want[i], tolerance, largest)
+		}
+	}
+}
+
+type rig struct {
+	dev     *backend.Device
+	weights *model.Weights
+	lora    model.LoRA
+	adapter map[string][]float32
+	oracle  values
+}
+
+func onBackends(t *testing.T, test func(t *testing.T, r *rig)) {
+	for _, kind := range []backend.Kind{backend.Go, backend.XLACPU} {
+		t.Run(string(kind), func(t *testing.T) {
+			dev, err := backend.Open(kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(dev.Close)
+			cp, err := checkpoint.Open(tinyDir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer cp.Close()
+			w, err := model.LoadWeights(dev, cp.Config, cp)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(w.Free)
+			r := &rig{dev: dev, weights: w, lora: model.LoRA{Rank: 4, Alpha: 8, Targets: checkpoint.Linears}, adapter: map[string][]float32{}}
+			for name, v := range readSafetensors(t, tinyDir+"/adapter/adapter_model.safetensors") {
+				for _, x := range v {
+					r.adapter[name] = append(r.adapter[name], float32(x))
+				}
+			}
+			r.oracle = readSafetensors(t, tinyDir+"/oracle.safetensors")
+			test(t, r)
+		})
+	}
+}
+
+func (r *rig) trainer(t *testing.T, o TrainerOptions, runs ...map[string][]float32) (*Trainer, *model.Adapters) {
+	t.Helper()
+	a, err := model.AdaptersFrom(r.dev, r.weights.Config, r.lora, runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Free)
+	tr, err := NewTrainer(r.dev, r.weights, a, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tr.Close)
+	return tr, a
+}
+
+// batch is the oracle's batch of 8 completions, one to a row, repeated for each run.
+func (r *rig) batch(t *testing.T, lossType string, microBatches, runs int, scale float64) MicroBatch {
+	t.Helper()
+	ids, mask, learnt := r.oracle["grpo/ids"], r.oracle["grpo/mask"], r.oracle["grpo/completion_mask"]
+	lengths := make([]int, 8)
+	for i, m := range learnt {
+		lengths[i/32] += int(m)
+	}
+	weights, err := TokenWeights(lossType, lengths, 16, microBatches)
+	if err != nil {
+		t.Fatal(err)
+	}
+	advantages, err := Advantages(r.oracle["grpo/reward"], 4, "none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b MicroBatch
+	for range runs {
+		for i := range 8 {
+			for j := range 32 {
+				at := i*32 + j
+				b.IDs = append(b.IDs, int32(ids[at]))
+				b.Segments = append(b.Segments, int32(mask[at]))
+				b.Positions = append(b.Positions, int32(float64(j)*mask[at]))
+				target, weight := int32(0), float32(0)
+				if j < 31 {
+					target = int32(ids[at+1])
+					weight = float32(weights[i] * learnt[at+1] * scale)
+				}
+				b.Targets = append(b.Targets, target)
+				b.Weights = append(b.Weights, weight)
+				b.Advantages = append(b.Advantages, float32(advantages[i]))
+			}
+		}
+	}
+	return b
+}
+
+func TestAdvantagesEqualTRL(t *testing.T) {
+	oracle := readSafetensors(t, tinyDir+"/oracle.safetensors")
+	for _, scale := range []string{"none", "group", "batch"} {
+		got, err := Advantages(oracle["grpo/reward"], 4, scale)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range oracle["grpo/advantage_"+scale] {
+			if math.Abs(got[i]-want) > 1e-6 {
+				t.Errorf("scale_rewards %s: advantage %d is %g, want %g", scale, i, got[i], want)
+			}
+		}
+	}
+}
+
+func TestLossesAndGradientsEqualPyTorch(t *testing.T) {
+	onBackends(t, func(t *testing.T, r *rig) {
+		for _, c := range []struct {
+			loss  string
+			micro int
+			want  string
+			grad  string
+		}{
+			{"grpo", 1, "grpo/loss_grpo", "grpo/grad_grpo/"},
+			{"bnpo", 1, "grpo/loss_bnpo", ""},
+			{"bnpo", 2, "grpo/loss_bnpo_2micro", ""},
+			{"dr_grpo", 1, "grpo/loss_dr_grpo", ""},
+			{"dapo", 1, "grpo/loss_dapo", "grpo/grad_dapo/"},
+		} {
+			tr, _ := r.trainer(t, TrainerOptions{Rows: 8, T: 32, Clip: ClipRange{0.2, 0.28}}, r.adapter)
+			s, err := tr.Accumulate(r.batch(t, c.loss, c.micro, 1, 1), 0.9)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := r.oracle[c.want][0]; math.Abs(float64(s.Loss[0])-want) > 1e-4*max(math.Abs(want), 1e-2) {
+				t.Errorf("%s: loss %g, want %g", c.want, s.Loss[0], want)
+			}
+			if c.grad == "" {
+				continue
+			}
+			grads, err := tr.Gradients(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compared := 0
+			for name, g := range grads {
+				close32(t, c.grad+name, g, r.oracle[c.grad+name], 1e-4)
+				compared++
+			}
+			if compared != 2*7*2 {
+				t.Errorf("%d gradients compared, want 28", compared)
+			}
+		}
+	})
+}
+
+func TestAdamWEqualsPyTorch(t *testing.T) {
+	onBackends(t, func(t *testing.T, r *rig) {
+		o := TrainerOptions{Rows: 8, T: 32, Clip: ClipRange{0.2, 0.28}, Optim: AdamW{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, MaxGradNorm: 1}}
+		tr, a := r.trainer(t, o, r.adapter)
+		b := r.batch(t, "dapo", 1, 1, 60)
+		for k := range 5 {
+			rate := LinearRate(1e-2, k, 5)
+			if want := r.oracle["adamw/lr"][k]; math.Abs(rate-want) > 1e-8 {
+				t.Errorf("step %d: learning rate %g, want %g", k+1, rate, want)
+			}
+			s, err := tr.Accumulate(b, 0.9)
+			if err != nil {
+				t.Fatal(err)
+			}
+			close32(t, fmt.Sprintf("loss of step %d", k+1), s.Loss, r.oracle["adamw/loss"][k:k+1], 1e-4)
+			norm, err := tr.Step(rate)
+			if err != nil {
+				t.Fatal(err)
+			}
+			close32(t, fmt.Sprintf("gradient norm of step %d", k+1), norm, r.oracle["adamw/grad_norm"][k:k+1], 1e-4)
+			if k == 0 || k == 4 {
+				got, err := a.Values(0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for name, v := range got {
+					r.stepped(t, fmt.Sprintf("step %d: %s", k+1, name), name, v, r.oracle[fmt.Sprintf("adamw/step%d/%s", k+1, name)])
+				}
+			}
+		}
+	})
+}
+
+// stepped compares parameters after optimizer steps. Where the first step was clearly shorter than the learning rate, the
+// gradient was no larger than AdamW's epsilon, 1e-8: there the step is its rounding error and only its length is bounded.
+func (r *rig) stepped(t *testing.T, what, name string, got []float32, want []float64) {
+	t.Helper()
+	const rate = 1e-2
+	var clear []float32
+	var clearWant []float64
+	for i, start := range r.adapter[name] {
+		if math.Abs(r.oracle["adamw/step1/"+name][i]-float64(start)) > 0.999*rate {
+			clear, clearWant = append(clear, got[i]), append(clearWant, want[i])
+		} else if d := math.Abs(float64(got[i]) - want[i]); d > 5*rate {
+			t.Errorf("%s: value %d is off by %g, more than all steps together", what, i, d)
+		}
+	}
+	if n := len(got); len(clear) < n*98/100 {
+		t.Errorf("%s: only %d of %d values have a gradient above epsilon", what, len(clear), n)
+	}
+	var off, size float64
+	for i, w := range clearWant {
+		off += (float64(clear[i]) - w) * (float64(clear[i]) - w)
+		size += w * w
+	}
+	if !(math.Sqrt(off) <= 1e-4*math.Sqrt(size)) {
+		t.Errorf("%s: relative error %g, want at most 1e-4", what, math.Sqrt(off/size))
+	}
+}
+
+// A run's gradients and steps are its own, whichever runs train beside it.
+func TestLockstepEqualsOneRun(t *testing.T) {
+	onBackends(t, func(t *testing.T, r *rig) {
+		other := map[string][]float32{}
+		for name, v := range r.adapter {
+			for i, x := range v {
+				other[name] = append(other[name], x*float32(1+i%3)/2)
+			}
+		}
+		o := TrainerOptions{Rows: 8, T: 32, Clip: ClipRange{0.2, 0.28}, Optim: AdamW{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, MaxGradNorm: 1}}
+		tr, a := r.trainer(t, o, other, r.adapter)
+		if _, err := tr.Accumulate(r.batch(t, "dapo", 1, 2, 60), 0.9); err != nil {
+			t.Fatal(err)
+		}
+		norm, err := tr.Step(1e-2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		close32(t, "gradient norm of the second run", norm[1:], r.oracle["adamw/grad_norm"][:1], 1e-4)
+		got, err := a.Values(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, v := range got {
+			r.stepped(t, name, name, v, r.oracle["adamw/step1/"+name])
+		}
+	})
+}
+
+// Off-policy, the loss is the clipped surrogate of the ratio to the given log-probabilities.
+func TestClippedObjective(t *testing.T) {
+	onBackends(t, func(t *testing.T, r *rig) {
+		tr, _ := r.trainer(t, TrainerOptions{Rows: 8, T: 32, Clip: ClipRange{0.2, 0.28}}, r.adapter)
+		b := r.batch(t, "dapo", 1, 1, 1)
+		b.OldLogp = make([]float32, 8*32)
+		want := 0.0
+		for i := range b.OldLogp {
+			col := i % 32
+			if b.Weights[i] == 0 {
+				continue
+			}
+			logp := r.oracle["grpo/logp"][i/32*31+col]
+			ratio := []float64{0.5, 0.9, 1, 1.2, 2}[i%5] // below, inside and above the range
+			b.OldLogp[i] = float32(logp - math.Log(ratio))
+			adv := float64(b.Advantages[i])
+			want -= float64(b.Weights[i]) * min(ratio*adv, min(max(ratio, 0.8), 1.28)*adv)
+		}
+		s, err := tr.Accumulate(b, 0.9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(float64(s.Loss[0])-want) > 1e-4 {
+			t.Errorf("loss %g, want %g", s.Loss[0], want)
+		}
+	})
+}
+
+func TestTokenWeightsRefuseUnknownLoss(t *testing.T) {
+	if _, err := TokenWeights("ppo", []int{1, 1}, 8, 1); err == nil || !strings.Contains(err.Error(), "expected grpo, bnpo, dr_grpo or dapo") {
+		t.Errorf("error %v, want the known losses named", err)
+	}
+}

@@ -1,0 +1,277 @@
+package grpo
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"teamtalk/model"
+	"teamtalk/model/backend"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+)
+
+// Trainer computes gradients of M runs' adapters and steps AdamW. It is not safe for use by several goroutines.
+type Trainer struct {
+	dev      *backend.Device
+	weights  *model.Weights
+	adapters *model.Adapters
+	options  TrainerOptions
+
+	first, second []*tensors.Tensor // AdamW's moments, shaped as the adapters
+	grads         []*tensors.Tensor // accumulated since the last step
+	steps         int
+
+	gradient, offPolicy, update *backend.Program
+	// CompileTime is the time spent in XLA's compiler so far.
+	CompileTime time.Duration
+}
+
+// TrainerOptions fix the programs' shapes and constants.
+type TrainerOptions struct {
+	Rows, T int // of each run in a micro-batch: R rows of T tokens
+	Clip    ClipRange
+	Optim   AdamW
+}
+
+// MicroBatch is M·R rows of T tokens, run after run, with what belongs to the prediction made at each column.
+type MicroBatch struct {
+	model.Rows
+	Weights    []float32 // share in the loss; 0 where nothing is learnt
+	Advantages []float32
+	OldLogp    []float32 // nil: on-policy
+}
+
+// Scores is what a gradient pass saw at each column.
+type Scores struct {
+	Logp, Entropy []float32 // [M·R·T]
+	Loss          []float32 // [M], this micro-batch's share
+}
+
+// NewTrainer compiles the training programs and starts the moments at zero.
+func NewTrainer(dev *backend.Device, w *model.Weights, a *model.Adapters, o TrainerOptions) (*Trainer, error) {
+	t := &Trainer{dev: dev, weights: w, adapters: a, options: o}
+	if o.Rows < 1 || o.T < 2 {
+		return nil, fmt.Errorf("trainer: micro-batch of %d rows of %d tokens; expected at least 1 of 2", o.Rows, o.T)
+	}
+	var err error
+	if t.gradient, err = t.compileGradient(false); err != nil {
+		return nil, err
+	}
+	if t.update, err = t.compileUpdate(); err != nil {
+		return nil, err
+	}
+	t.CompileTime = t.gradient.CompileTime + t.update.CompileTime
+	for _, s := range a.LoRA.Shapes(a.Config, a.Runs) {
+		t.first = append(t.first, tensors.FromShape(s))
+		t.second = append(t.second, tensors.FromShape(s))
+		t.grads = append(t.grads, tensors.FromShape(s))
+	}
+	return t, nil
+}
+
+// Rows and T are the micro-batch's shape for each run.
+func (t *Trainer) Rows() int { return t.options.Rows }
+
+// T is the number of tokens of a row.
+func (t *Trainer) T() int { return t.options.T }
+
+// Steps is the number of optimizer steps taken.
+func (t *Trainer) Steps() int { return t.steps }
+
+func (t *Trainer) compileGradient(offPolicy bool) (*backend.Program, error) {
+	runs, n := t.adapters.Runs, len(t.adapters.Tensors)
+	rows := runs * t.options.Rows
+	float := shapes.Make(dtypes.Float32, rows, t.options.T)
+	var in []shapes.Shape
+	var opts []backend.Option
+	for i, s := range t.adapters.LoRA.Shapes(t.adapters.Config, runs) {
+		in = append(in, s) // accumulated gradients
+		opts = append(opts, backend.InPlace(i, i))
+	}
+	in = append(in, model.RowShapes(rows, t.options.T)...)
+	in = append(in, float, float, float, shapes.Make(dtypes.Float32))
+	in = append(in, t.weights.Shapes()...)
+	in = append(in, t.adapters.LoRA.Shapes(t.adapters.Config, runs)...)
+	name := fmt.Sprintf("gradient_m%d_%dx%d", runs, t.options.Rows, t.options.T)
+	if offPolicy {
+		name += "_off"
+	}
+	return t.dev.Compile(name, in, func(_ *Graph, in []*Node) []*Node {
+		accumulated, in := in[:n], in[n:]
+		batch := model.RowNodes{IDs: in[0], Segments: in[1], Positions: in[2], Targets: in[3]}
+		flat := func(x *Node) *Node { return Reshape(x, -1) }
+		weight, advantage, old, temperature := flat(in[4]), flat(in[5]), flat(in[6]), in[7]
+		in = in[8:]
+		w, adapters := in[:len(in)-n], in[len(in)-n:]
+		logp, entropy := model.LogProbs(t.weights.Config, w, &t.adapters.LoRA, runs, adapters, batch, temperature)
+		if !offPolicy {
+			old = nil
+		}
+		loss := ReduceSum(Reshape(objective(logp, weight, advantage, old, t.options.Clip), runs, -1), -1) // [M]
+		out := Gradient(ReduceAllSum(loss), adapters...)
+		for i := range out {
+			out[i] = Add(accumulated[i], out[i])
+		}
+		return append(out, loss, logp, entropy)
+	}, opts...)
+}
+
+func (t *Trainer) compileUpdate() (*backend.Program, error) {
+	runs, n := t.adapters.Runs, len(t.adapters.Tensors)
+	each := t.adapters.LoRA.Shapes(t.adapters.Config, runs)
+	var in []shapes.Shape
+	var opts []backend.Option
+	for range 4 { // parameters, moments, gradients
+		for _, s := range each {
+			opts = append(opts, backend.InPlace(len(in), len(in)))
+			in = append(in, s)
+		}
+	}
+	scalar := shapes.Make(dtypes.Float32)
+	in = append(in, scalar, scalar)
+	return t.dev.Compile(fmt.Sprintf("update_m%d", runs), in, func(g *Graph, in []*Node) []*Node {
+		p, m, v, norm := t.options.Optim.update(in[:n], in[n:2*n], in[2*n:3*n], in[3*n:4*n], in[4*n], in[4*n+1])
+		out := append(append(p, m...), v...)
+		for _, s := range each {
+			out = append(out, Zeros(g, s))
+		}
+		return append(out, norm)
+	}, opts...)
+}
+
+// Accumulate adds a micro-batch's gradients to those since the last Step.
+func (t *Trainer) Accumulate(b MicroBatch, temperature float64) (Scores, error) {
+	runs, n := t.adapters.Runs, len(t.adapters.Tensors)
+	rows := runs * t.options.Rows
+	program := t.gradient
+	old := b.OldLogp
+	if old == nil {
+		old = make([]float32, rows*t.options.T)
+	} else {
+		if t.offPolicy == nil {
+			p, err := t.compileGradient(true)
+			if err != nil {
+				return Scores{}, err
+			}
+			t.offPolicy = p
+			t.CompileTime += p.CompileTime
+		}
+		program = t.offPolicy
+	}
+	mine, err := b.Rows.Tensors(rows, t.options.T)
+	if err != nil {
+		return Scores{}, err
+	}
+	for _, x := range [][]float32{b.Weights, b.Advantages, old} {
+		if len(x) != rows*t.options.T {
+			return Scores{}, fmt.Errorf("micro-batch: %d values, expected %d rows of %d", len(x), rows, t.options.T)
+		}
+		mine = append(mine, tensors.FromFlatDataAndDimensions(x, rows, t.options.T))
+	}
+	mine = append(mine, tensors.FromScalar(float32(temperature)))
+	defer free(mine)
+	in := append(append([]*tensors.Tensor(nil), t.grads...), mine...)
+	in = append(append(in, t.weights.Tensors()...), t.adapters.Tensors...)
+	out, err := program.Run(in...)
+	if err != nil {
+		return Scores{}, err
+	}
+	t.grads = out[:n]
+	defer free(out[n:])
+	var s Scores
+	for i, dst := range []*[]float32{&s.Loss, &s.Logp, &s.Entropy} {
+		if *dst, err = tensors.CopyFlatData[float32](out[n+i]); err != nil {
+			return Scores{}, err
+		}
+	}
+	return s, nil
+}
+
+// Step applies the accumulated gradients at a learning rate and clears them. It returns each run's gradient norm before
+// clipping.
+func (t *Trainer) Step(rate float64) ([]float32, error) {
+	n := len(t.adapters.Tensors)
+	scalars := []*tensors.Tensor{tensors.FromScalar(float32(rate)), tensors.FromScalar(float32(t.steps + 1))}
+	defer free(scalars)
+	var in []*tensors.Tensor
+	for _, group := range [][]*tensors.Tensor{t.adapters.Tensors, t.first, t.second, t.grads, scalars} {
+		in = append(in, group...)
+	}
+	out, err := t.update.Run(in...)
+	if err != nil {
+		return nil, err
+	}
+	t.adapters.Tensors, t.first, t.second, t.grads = out[:n:n], out[n:2*n:2*n], out[2*n:3*n:3*n], out[3*n:4*n:4*n]
+	defer out[4*n].MustFinalizeAll()
+	t.steps++
+	return tensors.CopyFlatData[float32](out[4*n])
+}
+
+// Gradients copies one run's accumulated gradients to the host, by PEFT name.
+func (t *Trainer) Gradients(run int) (map[string][]float32, error) {
+	return model.RunValues(t.adapters.LoRA.Specs(t.adapters.Config), t.grads, run)
+}
+
+// Optimizer is AdamW's memory of one run.
+type Optimizer struct {
+	Steps         int
+	First, Second map[string][]float32 // by PEFT name
+}
+
+// Optimizer copies one run's moments to the host.
+func (t *Trainer) Optimizer(run int) (Optimizer, error) {
+	specs := t.adapters.LoRA.Specs(t.adapters.Config)
+	first, err := model.RunValues(specs, t.first, run)
+	if err != nil {
+		return Optimizer{}, err
+	}
+	second, err := model.RunValues(specs, t.second, run)
+	return Optimizer{t.steps, first, second}, err
+}
+
+// Restore puts the moments of all runs back, as Optimizer gave them.
+func (t *Trainer) Restore(runs []Optimizer) error {
+	if len(runs) != t.adapters.Runs {
+		return fmt.Errorf("restoring %d runs, expected %d", len(runs), t.adapters.Runs)
+	}
+	var first, second []map[string][]float32
+	for _, o := range runs {
+		if o.Steps != runs[0].Steps {
+			return errors.New("restoring runs that stopped at different steps; expected one step")
+		}
+		first, second = append(first, o.First), append(second, o.Second)
+	}
+	a, err := model.AdaptersFrom(t.dev, t.adapters.Config, t.adapters.LoRA, first)
+	if err != nil {
+		return fmt.Errorf("first moments: %w", err)
+	}
+	b, err := model.AdaptersFrom(t.dev, t.adapters.Config, t.adapters.LoRA, second)
+	if err != nil {
+		return fmt.Errorf("second moments: %w", err)
+	}
+	free(append(t.first, t.second...))
+	t.first, t.second, t.steps = a.Tensors, b.Tensors, runs[0].Steps
+	return nil
+}
+
+// Close frees programs, moments and gradients; the adapters stay.
+func (t *Trainer) Close() {
+	free(t.first)
+	free(t.second)
+	free(t.grads)
+	for _, p := range []*backend.Program{t.gradient, t.offPolicy, t.update} {
+		if p != nil {
+			_ = p.Close()
+		}
+	}
+}
+
+func free(ts []*tensors.Tensor) {
+	for _, t := range ts {
+		t.MustFinalizeAll()
+	}
+}
