@@ -5,11 +5,6 @@ import (
 	"math"
 )
 
-// Level is the confidence level of every interval unless its name says otherwise.
-const Level = 0.95
-
-const alpha = 1 - Level
-
 // Comparison is B − A with everything that may be said about it. A is the baseline.
 type Comparison struct {
 	Kind   Kind

@@ -6,6 +6,11 @@ import (
 	"math"
 )
 
+// Level is the confidence level of every interval unless its name says otherwise.
+const Level = 0.95
+
+const alpha = 1 - Level
+
 // Scope is what an interval generalises to. The set is closed: Tasks, Runs, Both.
 type Scope interface {
 	key() string

@@ -6,10 +6,36 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// tUpper is the t quantile that leaves alpha outside ±t. The lower tail is inverted and negated, which keeps its digits when
-// alpha is tiny.
+// tUpper is the t quantile that leaves alpha outside ±t. The library's inverse loses digits far out in the tail and at many degrees of
+// freedom (at df 1318 and alpha 1e-30 it has none), so that it is the first guess of a bracketed Newton iteration on the log of the
+// tail, which the library computes well.
 func tUpper(alpha float64, df float64) float64 {
-	return -distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(alpha / 2)
+	dist := distuv.StudentsT{Sigma: 1, Nu: df}
+	t := -dist.Quantile(alpha / 2)
+	lo, hi := 0.0, math.Inf(1)
+	for range 200 {
+		p := tTwoSided(t, df)
+		excess := math.Log(p / alpha)
+		if math.Abs(excess) < 1e-14 {
+			break
+		}
+		if excess > 0 {
+			lo = t
+		} else {
+			hi = t
+		}
+		next := t + excess*p/(2*dist.Prob(t))
+		if !(next > lo && next < hi) { // also when p or the density is 0
+			if next = (lo + hi) / 2; math.IsInf(hi, 1) {
+				next = 2*lo + 1
+			}
+		}
+		if next == t {
+			break
+		}
+		t = next
+	}
+	return t
 }
 
 // tTwoSided is the probability outside ±|t|.
