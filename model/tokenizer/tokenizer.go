@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -73,7 +74,7 @@ func newTokenizer(pieces []string, kinds []kind, merges []merge, nfc bool) (*Tok
 		}
 		t.byPair[key] = int32(rank)
 	}
-	t.finder = newFinder(t)
+	t.finder = newFinder(t.pieces, kinds)
 	return t, nil
 }
 
@@ -116,23 +117,18 @@ type finder struct {
 	pieces  []string
 }
 
-func newFinder(t *Tokenizer) finder {
-	f := finder{pieces: t.pieces}
-	for id, k := range t.kinds {
+func newFinder(pieces []string, kinds []kind) finder {
+	f := finder{pieces: pieces}
+	for id, k := range kinds {
 		if k != control && k != userDefined {
 			continue
 		}
-		list := &f.byFirst[t.pieces[id][0]]
+		list := &f.byFirst[pieces[id][0]]
 		if len(*list) == 0 {
-			f.first += t.pieces[id][:1]
+			f.first += pieces[id][:1]
 		}
-		at := len(*list)
-		for at > 0 && len(t.pieces[(*list)[at-1]]) < len(t.pieces[id]) {
-			at--
-		}
-		*list = append(*list, 0)
-		copy((*list)[at+1:], (*list)[at:])
-		(*list)[at] = int32(id)
+		*list = append(*list, int32(id))
+		slices.SortFunc(*list, func(a, b int32) int { return len(pieces[b]) - len(pieces[a]) })
 	}
 	return f
 }
