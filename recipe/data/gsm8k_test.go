@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"teamtalk/grader"
 )
 
 // testHashes are what sha256sum prints for the two files under testdata/gsm8k, which were written for these tests.
@@ -129,5 +131,19 @@ func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A gold that loads is a gold that the grader can use: never "no reward" in the middle of a run.
+func TestGoldsAreUsable(t *testing.T) {
+	for _, answer := range []string{"#### 7", "#### -1,234", "#### 0", "#### 2.50", "#### 192,000,000", "#### 007", "#### " + strings.Repeat("9", 32)} {
+		gold, err := goldOf(answer)
+		if err != nil {
+			t.Errorf("%s: %v", answer, err)
+			continue
+		}
+		if v := grader.MathEqual(`\boxed{`+gold+`}`, gold); v.Reward != grader.Right {
+			t.Errorf("%s: the gold %s does not equal itself: %s", answer, gold, v.Reason)
+		}
 	}
 }

@@ -7,7 +7,7 @@ import "fmt"
 // epoch has 42 steps and 8 prompts sit it out; 40 steps see 480 different prompts once each.
 //
 // A step is a function of (Seed, step) alone: there is no state to save, and a resumed run sees what it would have seen.
-// The arms of an experiment share the order of a seed.
+// Seed is the data_order stream of a run (experiment.DataOrder.Seed); the arms of an experiment share it, seed by seed.
 type Order struct {
 	N, Chunk int
 	Seed     uint64

@@ -24,7 +24,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Args[1:], nil, os.Stdout, os.Stderr)
+	err := run(ctx, os.Args[1:], &bench{}, os.Stdout, os.Stderr)
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 	case errors.As(err, new(usageError)):
@@ -47,15 +47,17 @@ type adamW struct {
 
 // lab opens what needs a backend.
 type lab interface {
+	// Open takes the named backend and says which one it got.
+	Open(backend string) (string, error)
 	// Learner begins to train a model from these weights, named and laid out as in a checkpoint.
-	Learner(c checkpoint.Config, weights map[string][]float32, o adamW) (learner, error)
+	Learner(c checkpoint.Config, weights map[string][]float32, rows, width int, o adamW) (learner, error)
 	// Sampler opens a folder that was written.
 	Sampler(dir string) (sampler, error)
 }
 
 // options are the command line.
 type options struct {
-	out               string
+	out, backend      string
 	describe          bool
 	seed              uint64
 	tokenizerExamples int
@@ -73,10 +75,11 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f := flag.NewFlagSet("pretrain", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.StringVar(&o.out, "out", filepath.FromSlash("recipe/mini/base"), "folder to write; it must not hold a model yet")
+	f.StringVar(&o.backend, "backend", "auto", "auto, cuda, xla-cpu or go")
 	f.BoolVar(&o.describe, "describe", false, "describe the data and stop")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the examples and of the first weights")
 	f.IntVar(&o.tokenizerExamples, "tokenizer-examples", 10000, "examples the tokenizer is trained on")
-	f.IntVar(&o.rows, "batch", 12, "rows a step")
+	f.IntVar(&o.rows, "batch", 13, "rows a step")
 	f.IntVar(&o.width, "width", 256, "tokens a row; several examples share one")
 	f.IntVar(&o.schedule.Steps, "steps", 2600, "training steps")
 	f.IntVar(&o.schedule.Warmup, "warmup", 60, "steps of linear warm-up")
@@ -136,19 +139,21 @@ func run(ctx context.Context, args []string, l lab, stdout, stderr io.Writer) er
 	if o.describe {
 		return describe(stdout, stream)
 	}
-	if l == nil {
-		return errors.New("this build has no backend to train on: only -describe works")
-	}
 	// Minutes of training must not end at a file in the way.
 	for _, name := range []string{"config.json", "model.safetensors", "tokenizer.json"} {
 		if path := filepath.Join(o.out, name); exists(path) {
 			return fmt.Errorf("%s exists: expected a folder without a model; name another with -out, or move this one away", path)
 		}
 	}
+	name, err := l.Open(o.backend)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(stderr, "backend:", name)
 	c := architecture(tok.VocabSize())
 	weights := initialWeights(c, o.seed, o.std)
 	fmt.Fprintf(stderr, "%d parameters, %d steps of %d x %d tokens\n", c.Params(), o.schedule.Steps, o.rows, o.width)
-	m, err := l.Learner(c, weights, o.optimizer)
+	m, err := l.Learner(c, weights, o.rows, o.width, o.optimizer)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 	"teamtalk/recipe/mini"
 )
 
-// bench stands in for the backend: the learner counts, and the sampler gives the replies it is told to.
-type bench struct {
+// standIn stands in for the backend: the learner counts, and the sampler gives the replies it is told to.
+type standIn struct {
 	weights map[string][]float32
 	rates   []float64
 	norms   []float64
@@ -28,20 +28,22 @@ type bench struct {
 	tok     *tokenizer.Tokenizer
 }
 
-func (b *bench) Learner(_ checkpoint.Config, w map[string][]float32, _ adamW) (learner, error) {
+func (b *standIn) Open(string) (string, error) { return "stand-in", nil }
+
+func (b *standIn) Learner(_ checkpoint.Config, w map[string][]float32, _, _ int, _ adamW) (learner, error) {
 	b.weights = w
 	return b, nil
 }
 
-func (b *bench) Step(_ *data.Packed, rate, norm float64) (float64, float64, error) {
+func (b *standIn) Step(_ *data.Packed, rate, norm float64) (float64, float64, error) {
 	b.rates, b.norms = append(b.rates, rate), append(b.norms, norm)
 	b.weights["model.norm.weight"][0]++ // so that what is written can be told from what was begun with
 	return b.losses[(len(b.rates)-1)%len(b.losses)], 1, nil
 }
 
-func (b *bench) Weights() (map[string][]float32, error) { return b.weights, nil }
+func (b *standIn) Weights() (map[string][]float32, error) { return b.weights, nil }
 
-func (b *bench) Sampler(dir string) (sampler, error) {
+func (b *standIn) Sampler(dir string) (sampler, error) {
 	c, err := checkpoint.Open(dir)
 	if err != nil {
 		return nil, err
@@ -51,7 +53,7 @@ func (b *bench) Sampler(dir string) (sampler, error) {
 	return b, err
 }
 
-func (b *bench) Sample(prompts [][]int32, _, _ float64, _ int, _ uint64) ([][]int32, error) {
+func (b *standIn) Sample(prompts [][]int32, _, _ float64, _ int, _ uint64) ([][]int32, error) {
 	var out [][]int32
 	for i, p := range prompts {
 		end, _ := b.tok.ID("<|im_end|>")
@@ -64,7 +66,7 @@ func (b *bench) Sample(prompts [][]int32, _, _ float64, _ int, _ uint64) ([][]in
 func TestRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "base")
 	holdout := mini.Problems().Holdout
-	b := &bench{losses: []float64{3, 2}, reply: func(row int, prompt string) string {
+	b := &standIn{losses: []float64{3, 2}, reply: func(row int, prompt string) string {
 		gold := holdout[row/4].Gold
 		switch {
 		case strings.HasPrefix(prompt, "system\n"+mini.SystemTeam) && row%4 < 3:
@@ -124,11 +126,11 @@ func TestRunStops(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "base")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := run(ctx, args(dir), &bench{losses: []float64{1}}, io.Discard, io.Discard)
+	err := run(ctx, args(dir), &standIn{losses: []float64{1}}, io.Discard, io.Discard)
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "step 1 of 3") {
 		t.Errorf("cancelled: got %v", err)
 	}
-	err = run(context.Background(), args(dir), &bench{losses: []float64{1, math.NaN()}}, io.Discard, io.Discard)
+	err = run(context.Background(), args(dir), &standIn{losses: []float64{1, math.NaN()}}, io.Discard, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "step 2: the loss is NaN") {
 		t.Errorf("a loss that is no number: got %v", err)
 	}
@@ -165,7 +167,7 @@ func TestDescribe(t *testing.T) {
 	if err := run(context.Background(), []string{"-describe", "-tokenizer-examples", "2000"}, nil, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{mini.SystemPlain, "\\boxed{", "50 batches of 12 x 256", "% of the columns filled"} {
+	for _, want := range []string{mini.SystemPlain, "\\boxed{", "50 batches of 13 x 256", "% of the columns filled"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("output lacks %q:\n%s", want, out.String())
 		}
