@@ -45,4 +45,3 @@ func TestTracesUnderTheGrader(t *testing.T) {
 		}
 	}
 }
-
