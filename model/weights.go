@@ -68,11 +68,7 @@ func LoadWeights(dev *backend.Device, c checkpoint.Config, src Source) (*Weights
 	}
 	sizes := map[string]int{}
 	for _, s := range c.Specs() {
-		n := 1
-		for _, d := range s.Shape {
-			n *= d
-		}
-		sizes[s.Name] = n
+		sizes[s.Name] = numel(s.Shape)
 	}
 	w := &Weights{Config: c, DType: dev.DType}
 	for _, spec := range weightSpecs(c, dev.DType) {
@@ -116,6 +112,32 @@ func (w *Weights) Free() {
 	w.tensors = nil
 }
 
+// Values copies the weights to the host, f32, by their Hugging Face names. It is for models small enough to train whole.
+func (w *Weights) Values() (map[string][]float32, error) {
+	if w.DType != dtypes.Float32 {
+		return nil, fmt.Errorf("weights are kept in %s, expected f32", w.DType)
+	}
+	sizes := map[string]int{}
+	for _, s := range w.Config.Specs() {
+		sizes[s.Name] = numel(s.Shape)
+	}
+	out := map[string][]float32{}
+	for i, spec := range weightSpecs(w.Config, w.DType) {
+		flat, err := tensors.CopyFlatData[float32](w.tensors[i])
+		if err != nil {
+			return nil, fmt.Errorf("reading %v: %w", spec.names, err)
+		}
+		w.tensors[i].FinalizeLocal()
+		for _, name := range spec.names {
+			out[name], flat = flat[:sizes[name]:sizes[name]], flat[sizes[name]:]
+		}
+	}
+	return out, nil
+}
+
+// Replace takes tensors, in the order of Tensors, for the weights; the old ones are the caller's.
+func (w *Weights) Replace(ts []*tensors.Tensor) { w.tensors = ts }
+
 // shapesOf are the shapes of tensors.
 func shapesOf(ts []*tensors.Tensor) []shapes.Shape {
 	out := make([]shapes.Shape, len(ts))
@@ -156,4 +178,37 @@ func newNetwork(c checkpoint.Config, nodes []*Node) *network {
 		net.head = next()
 	}
 	return net
+}
+
+func numel(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+// Memory is a Source of values that are already in memory, by Hugging Face name.
+type Memory map[string][]float32
+
+// ReadF32 copies a tensor.
+func (m Memory) ReadF32(name string, dst []float32) error {
+	v, ok := m[name]
+	if !ok || len(v) != len(dst) {
+		return fmt.Errorf("tensor %s: %d values in memory, expected %d", name, len(v), len(dst))
+	}
+	copy(dst, v)
+	return nil
+}
+
+// ReadBF16 copies a tensor, rounded to nearest even.
+func (m Memory) ReadBF16(name string, dst []uint16) error {
+	v, ok := m[name]
+	if !ok || len(v) != len(dst) {
+		return fmt.Errorf("tensor %s: %d values in memory, expected %d", name, len(v), len(dst))
+	}
+	for i, x := range v {
+		dst[i] = checkpoint.BF16(x)
+	}
+	return nil
 }

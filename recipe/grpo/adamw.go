@@ -5,6 +5,7 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
 // AdamW holds the optimizer's constants (Loshchilov, Hutter, arXiv:1711.05101), named as in transformers' TrainingArguments.
@@ -14,16 +15,14 @@ type AdamW struct {
 	MaxGradNorm           float64 // of each run, over all its parameters; 0: no clipping
 }
 
-// update builds one optimizer step: parameters, first and second moments and gradients of M runs ([M, ...] each), the
-// learning rate and the number of this step (from 1; f32 scalars). It returns the new parameters, moments and each run's
-// gradient norm before clipping [M].
+// Update builds one optimizer step: parameters, first and second moments and gradients, with a leading axis of runs when
+// runs is above 1, the learning rate and the number of this step (from 1; f32 scalars). It returns the new parameters,
+// moments and each run's gradient norm before clipping [runs].
 //
 // A zero gradient still moves the parameters, by what the moments remember, as PyTorch's does.
-func (o AdamW) update(params, first, second, grads []*Node, rate, step *Node) (p, m, v []*Node, norm *Node) {
+func (o AdamW) Update(runs int, params, first, second, grads []*Node, rate, step *Node) (p, m, v []*Node, norm *Node) {
 	g := rate.Graph()
-	runs := params[0].Shape().Dimensions[0]
-	square := Zeros(g, params[0].Shape())
-	square = ReduceSum(Reshape(square, runs, -1), -1)
+	square := Zeros(g, shapes.Make(dtypes.Float32, runs))
 	for _, d := range grads {
 		square = Add(square, ReduceSum(Reshape(Mul(d, d), runs, -1), -1))
 	}

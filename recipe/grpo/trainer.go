@@ -134,7 +134,7 @@ func (t *Trainer) compileUpdate() (*backend.Program, error) {
 	scalar := shapes.Make(dtypes.Float32)
 	in = append(in, scalar, scalar)
 	return t.dev.Compile(fmt.Sprintf("update_m%d", runs), in, func(g *Graph, in []*Node) []*Node {
-		p, m, v, norm := t.options.Optim.update(in[:n], in[n:2*n], in[2*n:3*n], in[3*n:4*n], in[4*n], in[4*n+1])
+		p, m, v, norm := t.options.Optim.Update(runs, in[:n], in[n:2*n], in[2*n:3*n], in[3*n:4*n], in[4*n], in[4*n+1])
 		out := append(append(p, m...), v...)
 		for _, s := range each {
 			out = append(out, Zeros(g, s))

@@ -1,0 +1,297 @@
+package grpo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"teamtalk/model"
+	"teamtalk/model/backend"
+	"teamtalk/model/tokenizer"
+	"teamtalk/recipe/artifact"
+	"teamtalk/recipe/data"
+	"teamtalk/recipe/experiment"
+)
+
+// Run is one training run: its settings, and the folder that it is recorded in.
+type Run struct {
+	Config experiment.RunConfig
+	Out    *artifact.TrainingRun
+}
+
+// Options is what Train needs. All runs share the frozen weights, the problems and every setting but prompt and seed.
+type Options struct {
+	Device    *backend.Device
+	Weights   *model.Weights
+	Tokenizer *tokenizer.Tokenizer
+	Problems  []data.Problem // the train split, in the plan's order
+	// Grade judges a reply as it is stored, against a problem's answer.
+	Grade func(text, gold string) (artifact.Verdict, artifact.Talk)
+	// Rows is the number of rows of each run in a micro-batch; 0 chooses it.
+	Rows int
+	// Progress, if set, is told of every step.
+	Progress func(Progress)
+	// StopAfter ends the training after this many steps, with a checkpoint, as an interruption would; 0: never.
+	StopAfter int
+}
+
+// Progress is what there is to say after a step.
+type Progress struct {
+	Step, Steps int
+	Runs        []string
+	Rewards     []float64 // of each run
+	Talk        []float64 // share of each run's rollouts that talk
+	TokensPerS  float64   // sampled, all runs together
+	StepTime    time.Duration
+	Left        time.Duration
+}
+
+// ErrInterrupted says that training stopped before its last step and can go on from a checkpoint.
+var ErrInterrupted = errors.New("interrupted")
+
+// loop is the state of Train.
+type loop struct {
+	Options
+	runs     []Run
+	lora     model.LoRA
+	settings experiment.Training
+	stop     []int32
+	prompts  []map[int][]int32 // for each run: a problem's position, its prompt
+	columns  int               // the longest prompt
+	adapters *model.Adapters
+	trainer  *Trainer
+	sampler  *model.Sampler
+	tokens   []int64 // for each run, trained and sampled so far (TRL's num_tokens)
+}
+
+// Train trains runs in lockstep, each step's rollouts and updates of all runs together, from their last common checkpoint, and
+// writes what each did. Cancelling ctx saves a checkpoint of the last whole step and returns ErrInterrupted.
+func Train(ctx context.Context, runs []Run, o Options) error {
+	l := &loop{Options: o, runs: runs, settings: runs[0].Config.Settings.Training}
+	if err := l.check(); err != nil {
+		return err
+	}
+	if err := l.encodePrompts(); err != nil {
+		return err
+	}
+	start := l.lastCheckpoint()
+	for _, r := range runs {
+		if err := r.Out.CutAfter(start); err != nil {
+			return err
+		}
+	}
+	if err := l.open(start); err != nil {
+		return err
+	}
+	defer l.close()
+	for step := start; step < l.settings.MaxSteps; step++ {
+		if err := l.step(ctx, step); err != nil {
+			if ctx.Err() == nil {
+				return fmt.Errorf("step %d: %w", step+1, err)
+			}
+			if err := l.save(); err != nil {
+				return err
+			}
+			return fmt.Errorf("%w after step %d of %d", ErrInterrupted, step, l.settings.MaxSteps)
+		}
+		done := step + 1
+		if done%max(1, l.settings.SaveSteps) == 0 || done == l.settings.MaxSteps || done == o.StopAfter {
+			if err := l.save(); err != nil {
+				return err
+			}
+		}
+		if done == o.StopAfter && done < l.settings.MaxSteps {
+			return fmt.Errorf("%w after step %d of %d", ErrInterrupted, done, l.settings.MaxSteps)
+		}
+	}
+	for i, r := range runs {
+		err := r.Out.Final(func(dir string) error { return WriteAdapter(dir, l.adapters, i, r.Config.Settings.Model.Name) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check refuses settings that this trainer does not have.
+func (l *loop) check() error {
+	s := l.settings
+	for _, c := range []struct {
+		bad  bool
+		what string
+	}{
+		{s.Beta != 0, fmt.Sprintf("beta %g: expected 0, there is no KL term", s.Beta)},
+		{s.NumIterations != 1, fmt.Sprintf("num_iterations %d: expected 1, training is on-policy", s.NumIterations)},
+		{s.TopK != 0 || s.MinP != 0 || s.RepetitionPenalty != 1, "top_k, min_p and repetition_penalty: expected 0, 0 and 1"},
+		{s.TopP != 1, fmt.Sprintf("top_p %g in training: expected 1, the trainer scores the whole distribution", s.TopP)},
+		{s.LRSchedulerType != "linear" || s.WarmupSteps != 0, fmt.Sprintf("lr_scheduler_type %q with %d warm-up steps: expected linear with 0", s.LRSchedulerType, s.WarmupSteps)},
+		{s.Optim != "adamw", fmt.Sprintf("optim %q: expected adamw", s.Optim)},
+		{s.ImportanceSamplingLevel != "token", fmt.Sprintf("importance_sampling_level %q: expected token", s.ImportanceSamplingLevel)},
+		{s.LoRA.LoraDropout != 0, "lora_dropout: expected 0, with it sampler and trainer would differ"},
+		{s.Reward != "math_equal", fmt.Sprintf("reward %q: expected math_equal", s.Reward)},
+	} {
+		if c.bad {
+			return errors.New(c.what)
+		}
+	}
+	for _, id := range l.runs[0].Config.Settings.Model.StopTokenIDs {
+		l.stop = append(l.stop, int32(id))
+	}
+	if len(l.stop) == 0 {
+		return errors.New("the plan names no stop tokens: expected at least one")
+	}
+	l.lora = model.LoRA{Rank: s.LoRA.R, Alpha: s.LoRA.LoraAlpha, Targets: s.LoRA.TargetModules}
+	return l.lora.Validate()
+}
+
+// encodePrompts tokenises every problem under every run's prompt.
+func (l *loop) encodePrompts() error {
+	for _, r := range l.runs {
+		of := map[int][]int32{}
+		for i, p := range l.Problems {
+			ids, err := l.Tokenizer.ChatML([]tokenizer.Message{
+				{Role: "system", Content: r.Config.Settings.SystemPrompt}, {Role: "user", Content: p.Question},
+			}, true)
+			if err != nil {
+				return err
+			}
+			if len(ids) > l.settings.MaxPromptLength {
+				return fmt.Errorf("%s under the prompt of %s has %d tokens, max_prompt_length is %d: raise it or leave the problem out",
+					p.ID(), r.Config.Run.Arm, len(ids), l.settings.MaxPromptLength)
+			}
+			of[i] = ids
+			l.columns = max(l.columns, len(ids))
+		}
+		l.prompts = append(l.prompts, of)
+	}
+	return nil
+}
+
+// open builds adapters, sampler and trainer, from scratch or from a checkpoint.
+func (l *loop) open(start int) error {
+	c := l.Weights.Config
+	l.tokens = make([]int64, len(l.runs))
+	var err error
+	var moments []Optimizer
+	if start == 0 {
+		var keys []model.Key
+		for _, r := range l.runs {
+			keys = append(keys, model.NewKey(r.Config.Settings.Streams.LoRAInit))
+		}
+		l.adapters, err = model.NewAdapters(l.Device, c, l.lora, keys)
+	} else {
+		var values []map[string][]float32
+		if values, moments, err = l.restore(start); err != nil {
+			return err
+		}
+		l.adapters, err = model.AdaptersFrom(l.Device, c, l.lora, values)
+	}
+	if err != nil {
+		return err
+	}
+	l.sampler, err = model.NewSampler(l.Device, l.Weights, model.SamplerOptions{LoRA: &l.lora, Runs: len(l.runs), Stop: l.stop})
+	if err != nil {
+		return err
+	}
+	s := l.settings
+	rows, t := MicroBatchShape(l.columns+s.MaxCompletionLength, len(l.runs), l.Rows)
+	l.trainer, err = NewTrainer(l.Device, l.Weights, l.adapters, TrainerOptions{
+		Rows: rows, T: t, Clip: ClipRange{s.Epsilon, s.EpsilonHigh},
+		Optim: AdamW{Beta1: s.AdamBeta1, Beta2: s.AdamBeta2, Epsilon: s.AdamEpsilon, WeightDecay: s.WeightDecay, MaxGradNorm: s.MaxGradNorm},
+	})
+	if err != nil {
+		return err
+	}
+	if moments != nil {
+		return l.trainer.Restore(moments)
+	}
+	return nil
+}
+
+// MicroBatchShape is the number of rows of each run, and their length, that one gradient pass takes: rows that hold the longest
+// sequence, rounded up to 64 tokens, and about 6,000 tokens of all runs together unless rows says how many.
+func MicroBatchShape(longest, runs, rows int) (r, t int) {
+	t = (longest + 63) / 64 * 64
+	if rows > 0 {
+		return rows, t
+	}
+	return max(1, 6144/(runs*t)), t
+}
+
+func (l *loop) close() {
+	if l.trainer != nil {
+		l.trainer.Close()
+	}
+	if l.sampler != nil {
+		l.sampler.Close()
+	}
+	if l.adapters != nil {
+		l.adapters.Free()
+	}
+}
+
+// step is one GRPO step of all runs: rollouts, rewards, advantages, gradients, update, record.
+func (l *loop) step(ctx context.Context, step int) error {
+	began := time.Now()
+	if err := l.sampler.Load(l.adapters); err != nil {
+		return err
+	}
+	groups, err := l.rollouts(ctx, step)
+	if err != nil {
+		return err
+	}
+	generated := time.Since(began)
+	steps := make([]*stepOf, len(l.runs))
+	for i := range l.runs {
+		if steps[i], err = l.grade(i, step, groups[i]); err != nil {
+			return err
+		}
+	}
+	graded := time.Since(began)
+	if err := l.learn(steps); err != nil {
+		return err
+	}
+	rate := LinearRate(l.settings.LearningRate, step, l.settings.MaxSteps)
+	norms, err := l.trainer.Step(rate)
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	p := Progress{Step: step + 1, Steps: l.settings.MaxSteps, StepTime: took}
+	sampled := 0
+	for i, r := range l.runs {
+		s := steps[i]
+		if norm := float64(norms[i]); math.IsNaN(norm) || math.IsInf(norm, 0) {
+			return fmt.Errorf("%s: the gradient's norm is %v; expected a finite number: nothing of this step is kept", r.Config.Run.Name, norm)
+		}
+		values := s.metrics(l.settings)
+		l.tokens[i] += int64(s.promptTokens + s.replyTokens)
+		sampled += s.replyTokens
+		values["learning_rate"], values["grad_norm"] = rate, float64(norms[i])
+		values["epoch"] = float64((step+1)*l.settings.PromptsPerStep) / float64(len(l.Problems))
+		values["num_tokens"] = float64(l.tokens[i])
+		values["step_time"] = took.Seconds()
+		values["timing_s/gen"] = generated.Seconds()
+		values["timing_s/reward"] = (graded - generated).Seconds()
+		values["timing_s/update"] = (took - graded).Seconds()
+		if d := values["sampling/sampling_logp_difference/mean"]; d > l.settings.MaxLogpDifference {
+			return fmt.Errorf("%s: the sampler's and the trainer's log-probabilities differ by %.4f on average; expected at most %g: they are not the same model",
+				r.Config.Run.Name, d, l.settings.MaxLogpDifference)
+		}
+		if err := r.Out.AppendCompletions(step+1, s.rollouts); err != nil {
+			return err
+		}
+		if err := r.Out.AppendMetrics(step+1, values); err != nil {
+			return err
+		}
+		p.Runs, p.Rewards, p.Talk = append(p.Runs, r.Config.Run.Name), append(p.Rewards, values["reward"]), append(p.Talk, values["talk/rate"])
+	}
+	if l.Progress != nil {
+		p.TokensPerS = float64(sampled) / generated.Seconds()
+		p.Left = took * time.Duration(l.settings.MaxSteps-step-1)
+		l.Progress(p)
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package grpo
+
+import (
+	"context"
+	"math"
+	"sort"
+
+	"teamtalk/model"
+	"teamtalk/recipe/artifact"
+	"teamtalk/recipe/data"
+)
+
+// rollouts samples a step's completions of every run: result[run][prompt][sample].
+func (l *loop) rollouts(ctx context.Context, step int) ([][][]model.Completion, error) {
+	var prompts []model.Prompt
+	for i, r := range l.runs {
+		for _, at := range l.order(i).Step(step) {
+			p := model.Prompt{IDs: l.prompts[i][at]}
+			for sample := range l.settings.NumGenerations {
+				p.Keys = append(p.Keys, model.NewKey(r.Config.Settings.Streams.Sampling, uint64(step), uint64(l.Problems[at].Index), uint64(sample)))
+			}
+			prompts = append(prompts, p)
+		}
+	}
+	all, err := l.sampler.Sample(ctx, model.Request{
+		Prompts: prompts, MaxTokens: l.settings.MaxCompletionLength, Temperature: l.settings.Temperature, TopP: l.settings.TopP,
+		Columns: l.columns,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([][][]model.Completion, len(l.runs))
+	per := l.settings.PromptsPerStep
+	for i := range out {
+		out[i] = all[i*per : (i+1)*per]
+	}
+	return out, nil
+}
+
+func (l *loop) order(run int) data.Order {
+	return data.Order{N: len(l.Problems), Chunk: l.settings.PromptsPerStep, Seed: l.runs[run].Config.Settings.Streams.DataOrder}
+}
+
+// stepOf is what one run did in one step.
+type stepOf struct {
+	rollouts    []artifact.Rollout
+	completions []model.Completion
+	prompts     [][]int32
+	rewards     []float64 // NaN where the answer could not be graded
+	advantages  []float64
+	weights     []float64 // of a token of each completion in the loss
+
+	promptTokens, replyTokens int
+	loss                      float64
+	difference                struct{ sum, max, n float64 } // sampler against trainer, over trained tokens
+}
+
+// grade turns a run's completions into rewards, advantages and loss weights.
+func (l *loop) grade(run, step int, groups [][]model.Completion) (*stepOf, error) {
+	s := &stepOf{}
+	lengths := []int{}
+	for g, at := range l.order(run).Step(step) {
+		problem := l.Problems[at]
+		for sample, c := range groups[g] {
+			text := artifact.Text(l.Tokenizer.Decode(c.IDs))
+			verdict, talk := l.Grade(text, problem.Gold)
+			reward := math.NaN()
+			if verdict.Reward != nil {
+				reward = float64(*verdict.Reward)
+			}
+			logp := 0.0
+			for _, v := range c.LogProbs {
+				logp += float64(v)
+			}
+			prompt := l.prompts[run][at]
+			s.rollouts = append(s.rollouts, artifact.Rollout{
+				Step: step + 1, Prompt: g, PromptTokens: len(prompt), SumLogpSampler: logp,
+				Sampled: artifact.Sampled{
+					Task: problem.Index, TaskSHA256: problem.SHA256, Sample: sample, Text: text, Tokens: len(c.IDs),
+					FinishReason: artifact.FinishReason(c.Finish), Verdict: verdict, Talk: talk,
+				},
+			})
+			s.completions, s.prompts, s.rewards = append(s.completions, c), append(s.prompts, prompt), append(s.rewards, reward)
+			s.promptTokens, s.replyTokens = s.promptTokens+len(prompt), s.replyTokens+len(c.IDs)
+			learnt := len(c.IDs)
+			if l.settings.MaskTruncatedCompletions && c.Finish == string(artifact.Length) {
+				learnt = 0
+			}
+			lengths = append(lengths, learnt)
+		}
+	}
+	var err error
+	if s.advantages, err = Advantages(s.rewards, l.settings.NumGenerations, l.settings.ScaleRewards); err != nil {
+		return nil, err
+	}
+	for i := range s.rollouts {
+		s.rollouts[i].Advantage = s.advantages[i]
+	}
+	// One micro-batch holds the whole batch as far as the loss is concerned, however many passes it takes.
+	s.weights, err = TokenWeights(l.settings.LossType, lengths, l.settings.MaxCompletionLength, 1)
+	return s, err
+}
+
+// learn accumulates the gradients of all runs. Completions with advantage 0 have none and are left out of the passes; they
+// count in the loss's normalisation all the same.
+func (l *loop) learn(steps []*stepOf) error {
+	packed := make([]*data.Packed, len(steps))
+	order := make([][]int, len(steps)) // completions in the order they were packed
+	rows := 0
+	for i, s := range steps {
+		for j, a := range s.advantages {
+			if a != 0 && s.weights[j] != 0 {
+				order[i] = append(order[i], j)
+			}
+		}
+		// Longest first fills rows best.
+		sort.SliceStable(order[i], func(a, b int) bool { return s.length(order[i][a]) > s.length(order[i][b]) })
+		p, err := data.NewPacker(0, l.trainer.T())
+		if err != nil {
+			return err
+		}
+		for _, j := range order[i] {
+			seq := data.Reply(s.prompts[j], s.completions[j].IDs)
+			seq.Advantages = make([]float32, len(seq.IDs))
+			for k := range seq.Weights {
+				seq.Weights[k] *= float32(s.weights[j])
+				seq.Advantages[k] = float32(s.advantages[j])
+			}
+			if _, err := p.Add(seq); err != nil {
+				return err
+			}
+		}
+		packed[i] = p.Pack()
+		rows = max(rows, packed[i].R)
+	}
+	per, t := l.trainer.Rows(), l.trainer.T()
+	passes := (rows + per - 1) / per
+	logp := make([][]float32, len(steps))
+	for i := range logp {
+		logp[i] = make([]float32, passes*per*t)
+	}
+	for pass := range passes {
+		var b MicroBatch
+		for _, p := range packed {
+			b.IDs, b.Segments = cut(b.IDs, p.IDs, pass, per*t), cut(b.Segments, p.Segments, pass, per*t)
+			b.Positions, b.Targets = cut(b.Positions, p.Positions, pass, per*t), cut(b.Targets, p.Targets, pass, per*t)
+			b.Weights, b.Advantages = cut(b.Weights, p.Weights, pass, per*t), cut(b.Advantages, p.Advantages, pass, per*t)
+		}
+		scores, err := l.trainer.Accumulate(b, l.settings.Temperature)
+		if err != nil {
+			return err
+		}
+		for i, s := range steps {
+			s.loss += float64(scores.Loss[i])
+			copy(logp[i][pass*per*t:], scores.Logp[i*per*t:(i+1)*per*t])
+		}
+	}
+	for i, s := range steps {
+		for k, j := range order[i] {
+			trained := packed[i].Unpack(k, logp[i])[len(s.prompts[j]):]
+			for n, v := range trained {
+				s.rollouts[j].SumLogpTrainer += float64(v)
+				d := math.Abs(float64(v) - float64(s.completions[j].LogProbs[n]))
+				s.difference.sum += d
+				s.difference.max = max(s.difference.max, d)
+				s.difference.n++
+			}
+		}
+	}
+	return nil
+}
+
+func (s *stepOf) length(j int) int { return len(s.prompts[j]) + len(s.completions[j].IDs) }
+
+// cut appends part number `at` of x, n values long, zeros where x has no more.
+func cut[T int32 | float32](to, x []T, at, n int) []T {
+	have := x[min(at*n, len(x)):min((at+1)*n, len(x))]
+	return append(append(to, have...), make([]T, n-len(have))...)
+}

@@ -1,0 +1,161 @@
+package grpo
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"teamtalk/model"
+	"teamtalk/model/checkpoint"
+	"teamtalk/recipe/artifact"
+)
+
+// The files of a checkpoint beside PEFT's two.
+const (
+	optimizerFile = "optimizer.safetensors" // AdamW's moments: first/NAME and second/NAME
+	stateFile     = "trainer_state.json"
+)
+
+// trainerState has the names of Hugging Face's trainer_state.json.
+type trainerState struct {
+	GlobalStep int `json:"global_step"`
+	MaxSteps   int `json:"max_steps"`
+	// NumTokens counts prompt and completion tokens of all rollouts so far.
+	NumTokens int64 `json:"num_input_tokens_seen"`
+}
+
+// WriteAdapter writes one run's adapter in PEFT's format.
+func WriteAdapter(dir string, a *model.Adapters, run int, base string) error {
+	values, err := a.Values(run)
+	if err != nil {
+		return err
+	}
+	out := &checkpoint.Adapter{R: a.Rank, Alpha: a.Alpha, TargetModules: a.Targets, BaseModel: base}
+	for l := range a.Config.NumHiddenLayers {
+		layer := map[string]checkpoint.LoRA{}
+		for _, m := range a.Targets {
+			layer[m] = checkpoint.LoRA{A: values[checkpoint.AdapterKey(l, m, "A")], B: values[checkpoint.AdapterKey(l, m, "B")]}
+		}
+		out.Layers = append(out.Layers, layer)
+	}
+	return checkpoint.WriteAdapter(dir, a.Config, out)
+}
+
+// ReadAdapter reads an adapter folder into values by PEFT name, and its shape.
+func ReadAdapter(dir string, c checkpoint.Config) (model.LoRA, map[string][]float32, error) {
+	a, err := checkpoint.ReadAdapter(dir, c)
+	if err != nil {
+		return model.LoRA{}, nil, err
+	}
+	// model.LoRA scales by alpha/r; rank-stabilised adapters reach it through their alpha.
+	l := model.LoRA{Rank: a.R, Alpha: a.Scale() * float64(a.R), Targets: a.TargetModules}
+	if err := l.Validate(); err != nil {
+		return l, nil, err
+	}
+	values := map[string][]float32{}
+	for i, layer := range a.Layers {
+		for m, pair := range layer {
+			values[checkpoint.AdapterKey(i, m, "A")], values[checkpoint.AdapterKey(i, m, "B")] = pair.A, pair.B
+		}
+	}
+	return l, values, nil
+}
+
+// save writes a checkpoint of every run after the trainer's last step.
+func (l *loop) save() error {
+	step := l.trainer.Steps()
+	for i, r := range l.runs {
+		err := r.Out.Checkpoint(step, func(dir string) error {
+			if err := WriteAdapter(dir, l.adapters, i, r.Config.Settings.Model.Name); err != nil {
+				return err
+			}
+			o, err := l.trainer.Optimizer(i)
+			if err != nil {
+				return err
+			}
+			var ts []checkpoint.Tensor
+			for _, s := range l.adapters.LoRA.Specs(l.adapters.Config) {
+				shape := []int{s.Rows, s.Cols}
+				ts = append(ts, checkpoint.Tensor{Name: "first/" + s.Name, Shape: shape, Data: o.First[s.Name]},
+					checkpoint.Tensor{Name: "second/" + s.Name, Shape: shape, Data: o.Second[s.Name]})
+			}
+			if err := checkpoint.WriteTensors(filepath.Join(dir, optimizerFile), ts); err != nil {
+				return err
+			}
+			state, err := json.Marshal(trainerState{step, r.Config.Settings.Training.MaxSteps, l.tokens[i]})
+			if err != nil {
+				return err
+			}
+			return artifact.WriteFile(filepath.Join(dir, stateFile), append(state, '\n'))
+		})
+		if err != nil {
+			return fmt.Errorf("checkpoint of %s after step %d: %w", r.Config.Run.Name, step, err)
+		}
+	}
+	return nil
+}
+
+// lastCheckpoint is the latest step that every run has a checkpoint and whole logs of; 0: none.
+func (l *loop) lastCheckpoint() int {
+	common := map[int]int{}
+	for _, r := range l.runs {
+		for _, s := range r.Out.Checkpoints() {
+			if s <= r.Out.LastStep() {
+				common[s]++
+			}
+		}
+	}
+	best := 0
+	for s, n := range common {
+		if n == len(l.runs) && s > best {
+			best = s
+		}
+	}
+	return best
+}
+
+// restore reads the adapters and moments of a checkpoint of all runs.
+func (l *loop) restore(step int) (adapters []map[string][]float32, moments []Optimizer, err error) {
+	for i, r := range l.runs {
+		dir := r.Out.CheckpointDir(step)
+		raw, err := os.ReadFile(filepath.Join(dir, stateFile))
+		if err != nil {
+			return nil, nil, err
+		}
+		var state trainerState
+		if err := json.Unmarshal(raw, &state); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, stateFile), err)
+		}
+		if state.GlobalStep != step || state.MaxSteps != r.Config.Settings.Training.MaxSteps {
+			return nil, nil, fmt.Errorf("%s is of step %d of %d, expected step %d of %d: the schedule would differ",
+				dir, state.GlobalStep, state.MaxSteps, step, r.Config.Settings.Training.MaxSteps)
+		}
+		lora, values, err := ReadAdapter(dir, l.Weights.Config)
+		if err != nil {
+			return nil, nil, err
+		}
+		if lora.Rank != l.lora.Rank || lora.Alpha != l.lora.Alpha {
+			return nil, nil, fmt.Errorf("%s holds an adapter of rank %d and alpha %g, expected %d and %g", dir, lora.Rank, lora.Alpha, l.lora.Rank, l.lora.Alpha)
+		}
+		ts, err := checkpoint.ReadTensors(filepath.Join(dir, optimizerFile))
+		if err != nil {
+			return nil, nil, err
+		}
+		o := Optimizer{Steps: step, First: map[string][]float32{}, Second: map[string][]float32{}}
+		for name, t := range ts {
+			if n, ok := strings.CutPrefix(name, "first/"); ok {
+				o.First[n] = t.Data
+			} else if n, ok := strings.CutPrefix(name, "second/"); ok {
+				o.Second[n] = t.Data
+			} else {
+				return nil, nil, errors.New(optimizerFile + ": tensor " + name + " is neither first/ nor second/")
+			}
+		}
+		adapters, moments = append(adapters, values), append(moments, o)
+		l.tokens[i] = state.NumTokens
+	}
+	return adapters, moments, nil
+}
