@@ -83,9 +83,13 @@ func (i Interval[S]) end(x float64) float64 {
 // Level is the confidence level, e.g. 0.95; 0 when there is no interval.
 func (i Interval[S]) Level() float64 { return i.level }
 
-// Why says why there is no interval; empty when there is one.
+// Why says why there is no interval to show; empty when there is one. An interval of no width has its ends, which files keep, but is
+// not shown: that nothing varied in the sample does not make the number exact.
 func (i Interval[S]) Why() string {
-	if i.ok || i.why != "" {
+	switch {
+	case i.ok && i.lo == i.hi:
+		return "nothing varied, so that its width cannot be estimated"
+	case i.ok || i.why != "":
 		return i.why
 	}
 	return "not computed"
@@ -102,21 +106,21 @@ func (i Interval[S]) Contains(x float64) bool { return i.ok && i.lo <= x && x <=
 
 // String is the interval with its level and its scope: "95% [−0.202, +0.452] over new training runs and new tasks".
 func (i Interval[S]) String() string {
-	if !i.ok {
-		return fmt.Sprintf("no interval %s: %s", i.Over(), i.Why())
+	if why := i.Why(); why != "" {
+		return fmt.Sprintf("no interval %s: %s", i.Over(), why)
 	}
 	return fmt.Sprintf("%s %s %s", Percent(i.level, 0), i.pair(), i.Over())
 }
 
 // For is the bare pair "[−0.202, +0.452]" for a place that already names the scope, such as a table column headed ci_both or a
 // sentence about new training runs. key is the scope that place names; another scope's key is an error, and so is an interval
-// that does not exist, since the text around it would claim one.
+// that Why says is not there, since the text around it would claim one.
 func (i Interval[S]) For(key string) (string, error) {
 	if key != i.Key() {
 		return "", fmt.Errorf("interval of scope %s (%s) used where the text says %s: use the %s value, or change the text", i.Key(), i.Over(), key, key)
 	}
-	if !i.ok {
-		return "", fmt.Errorf("no %s here: %s", i.Key(), i.Why())
+	if why := i.Why(); why != "" {
+		return "", fmt.Errorf("no %s here: %s", i.Key(), why)
 	}
 	return i.pair(), nil
 }

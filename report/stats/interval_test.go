@@ -76,6 +76,7 @@ func TestIntervalText(t *testing.T) {
 		{"another scope says so", tasks.String(), "95% [−0.095, +0.345] over new tasks, for these trained models"},
 		{"no interval says why", none.String(), "no interval over new training runs, on these tasks: one training run per arm"},
 		{"the zero value is no interval", Interval[Both]{}.String(), "no interval over new training runs and new tasks: not computed"},
+		{"no width is not certainty", around[Tasks](0.25, 0, Level).String(), "no interval over new tasks, for these trained models: nothing varied, so that its width cannot be estimated"},
 		{"90%", around[Both](0, 0.01, 0.90).String(), "90% [−0.010, +0.010] over new training runs and new tasks"},
 		{"what rounds to zero has no sign", around[Runs](0, 0.0004, Level).String(), "95% [0.000, 0.000] over new training runs, on these tasks"},
 		{"lengths need fewer decimals", around[Tasks](12.34, 5, Level).WithDecimals(1).String(), "95% [+7.3, +17.3] over new tasks, for these trained models"},
@@ -99,6 +100,9 @@ func TestForRefusesAnotherScope(t *testing.T) {
 		} else if !strings.Contains(err.Error(), "ci_tasks") {
 			t.Errorf("the error does not say what it has: %v", err)
 		}
+	}
+	if got, err := around[Both](0.25, 0, Level).For("ci_both"); err == nil || got != "" {
+		t.Errorf("an interval of no width rendered as %q", got)
 	}
 	if got, err := absent[Both]("one run").For("ci_both"); err == nil || got != "" || !strings.Contains(err.Error(), "one run") {
 		t.Errorf("an interval that does not exist rendered as %q, %v", got, err)

@@ -20,7 +20,7 @@ func (c Comparison) Sentence(n Names) string {
 	case Better, Worse:
 		s := fmt.Sprintf("%s is %s than %s: %s, %s.", n.B, c.Verdict, n.A, delta, both)
 		if c.WithinMargin() {
-			s += fmt.Sprintf(" The difference is real but small: %v lies inside ±%s, the margin declared not to matter.", c.CI90, Fixed(c.Margin, 3))
+			s += fmt.Sprintf(" The difference is resolved but small: %v lies inside ±%s, the margin declared not to matter.", c.CI90, Fixed(c.Margin, 3))
 		}
 		return s
 	case Equivalent:
@@ -29,16 +29,23 @@ func (c Comparison) Sentence(n Names) string {
 		return fmt.Sprintf("Nothing varied, so there is no interval to judge %s against %s by: %s. %s", n.B, n.A, delta, c.exactBounds(n))
 	}
 	if !c.CIBoth.OK() {
-		return fmt.Sprintf("%s and %s are not separated: %s, %v. Nothing can be said about training again: %s.", n.B, n.A, delta, c.CITasks, c.Reason)
+		return fmt.Sprintf("%s and %s are not separated: %s, %v. %s", n.B, n.A, delta, c.CITasks, c.oneRun())
 	}
-	s := fmt.Sprintf("%s and %s are not separated: %s, %s. The same difference is %s; that says nothing about training again.",
-		n.B, n.A, delta, both, c.CITasks)
+	s := fmt.Sprintf("%s and %s are not separated: %s, %s.", n.B, n.A, delta, both)
+	if c.CITasks.Why() == "" {
+		s += fmt.Sprintf(" A narrower claim, which says nothing about training again: %v.", c.CITasks)
+	}
 	guarded, _ := c.HalfBoth()
-	s += fmt.Sprintf(" A difference would have to exceed about ±%s to be resolved here.", Fixed(guarded, 3))
+	s += fmt.Sprintf(" To be resolved here a difference has to exceed about %s.", Fixed(guarded, 3))
 	if w := c.WouldResolve(); w != "" {
 		s += " " + w
 	}
 	return s
+}
+
+// oneRun says what is lost without a second run.
+func (c Comparison) oneRun() string {
+	return strings.ToUpper(c.Reason[:1]) + c.Reason[1:] + ", so that nothing can be said about training again."
 }
 
 // sameRunsSentence leads with these trained models, since new training runs of a crossed comparison have R−1 degrees of freedom.
@@ -46,7 +53,7 @@ func (c Comparison) sameRunsSentence(n Names, delta string) string {
 	s := fmt.Sprintf("%s − %s is %s, %v.", n.B, n.A, delta, c.CITasks)
 	switch {
 	case !c.CIBoth.OK():
-		return s + fmt.Sprintf(" Nothing can be said about training again: %s.", c.Reason)
+		return s + " " + c.oneRun()
 	case c.Verdict == Unresolved:
 		return s + fmt.Sprintf(" Whether models trained again would show it is unresolved: %v (%s).", c.CIBoth, c.runsInWords())
 	}
@@ -100,12 +107,16 @@ func (c Comparison) RunSpread() string {
 	if c.RunSD == 0 {
 		return fmt.Sprintf("The run means agree exactly (ν = %d), which does not mean that new runs would.", c.DFRuns)
 	}
-	s := fmt.Sprintf("The standard deviation of a run's mean is %s and known only to be within %s to %s (95%%, ν = %d)",
-		Fixed(c.RunSD, 3), Fixed(c.RunSDRange[0], 3), Fixed(c.RunSDRange[1], 3), c.DFRuns)
-	if !math.IsNaN(c.F.P) {
-		s += fmt.Sprintf("; that run means differ by more than task and sampling noise has p %s, and a large p is not evidence that they do not", PValue(c.F.P))
+	what := "mean"
+	if c.Kind == SameRuns {
+		what = "difference"
 	}
-	return s + "."
+	s := fmt.Sprintf("The standard deviation of a run's %s is %s and known only to be within %s to %s (95%%, ν = %d).",
+		what, Fixed(c.RunSD, 3), Fixed(c.RunSDRange[0], 3), Fixed(c.RunSDRange[1], 3), c.DFRuns)
+	if !math.IsNaN(c.F.P) {
+		s += fmt.Sprintf(" Do runs differ beyond task and sampling noise? F test: p %s; a large p does not show that they do not.", PValue(c.F.P))
+	}
+	return s
 }
 
 // WouldResolve says how many runs per arm would resolve the difference seen, by the components estimated here; empty when they could not be
