@@ -284,7 +284,9 @@ func TestFaultsAreNamed(t *testing.T) {
 		{"with its report", func(d string) error {
 			return errors.Join(os.Mkdir(filepath.Join(d, "report"), 0o755), os.WriteFile(filepath.Join(d, "report/report.md"), nil, 0o644))
 		}, ""},
-		{"weights cut short: seen by size", func(d string) error { return os.Truncate(filepath.Join(d, "recipe-17/final/adapter_model.safetensors"), 2) }, "adapter_model.safetensors: truncated"},
+		{"weights cut short: seen by size", func(d string) error {
+			return os.Truncate(filepath.Join(d, "recipe-17/final/adapter_model.safetensors"), 2)
+		}, "adapter_model.safetensors: truncated"},
 	} {
 		r, tr := openRun(t)
 		logStep(t, r, tr, 1)

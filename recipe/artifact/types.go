@@ -64,7 +64,7 @@ type Verdict struct {
 	Form          string   `json:"form,omitempty"`
 	Boxes         int      `json:"boxes,omitempty"`
 	DistinctBoxes int      `json:"distinct_boxes,omitempty"`
-	Flags         []string `json:"flags,omitempty"`
+	Flags         []string `json:"flags,omitempty"` // "percent", "unit", "open" (breaks off inside a box), "limit:..."
 }
 
 // Graded returns a reward for Verdict.Reward.
@@ -80,8 +80,10 @@ type Talk struct {
 	Talks       bool   `json:"talks"`
 	Order       string `json:"order,omitempty"` // initials of the speakers in order
 	Substantive int    `json:"substantive"`     // turns with a letter or digit in them
-	Switches    int    `json:"switches,omitempty"`
-	NearMisses  int    `json:"near_misses,omitempty"`
+	// TalksSubstantive is Talks over substantive turns alone: an echo of the prompt's form does not talk.
+	TalksSubstantive bool `json:"talks_substantive,omitempty"`
+	Switches         int  `json:"switches,omitempty"`
+	NearMisses       int  `json:"near_misses,omitempty"`
 }
 
 // Sampled is one reply of a model to one task, graded.
