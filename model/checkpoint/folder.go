@@ -50,7 +50,7 @@ func openFolder(fsys fs.FS) (_ *Checkpoint, err error) {
 	if cfg.TieWordEmbeddings {
 		c.tensors["lm_head.weight"] = c.tensors["model.embed_tokens.weight"]
 	}
-	c.sum = hashFiles(c.files)
+	c.hashes = hashFiles(c.files)
 	c.vocab = func() (*tokenizer.Tokenizer, error) {
 		raw, err := fs.ReadFile(fsys, tokenizerFile)
 		if err != nil {

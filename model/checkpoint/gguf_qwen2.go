@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -53,7 +52,10 @@ func openGGUF(path string) (_ *Checkpoint, err error) {
 	if c.Config.TieWordEmbeddings {
 		c.tensors["lm_head.weight"] = c.tensors["model.embed_tokens.weight"]
 	}
-	c.sum = hashFiles(c.files)
+	if len(c.Config.EOSTokenIDs) > 1 {
+		c.Notes = append(c.Notes, fmt.Sprintf("tokens %v end a reply: the file names the first, the others are control tokens known by their text", c.Config.EOSTokenIDs))
+	}
+	c.hashes = hashFiles(c.files)
 	c.vocab = func() (*tokenizer.Tokenizer, error) { return ggufTokenizer(g) }
 	return c, nil
 }
@@ -89,7 +91,7 @@ func hfName(name string) (string, error) {
 func ggufConfig(g *ggufFile, tensors map[string]tensor) (Config, error) {
 	m := metadata{g.meta, nil}
 	if arch := m.str("general.architecture"); arch != "qwen2" {
-		return Config{}, errors.Join(m.err, fmt.Errorf("general.architecture is %q, want \"qwen2\": other architectures are not supported", arch))
+		return Config{}, fmt.Errorf("general.architecture is %q, want \"qwen2\": other architectures are not supported", arch)
 	}
 	for _, s := range []struct{ key, off string }{
 		{"qwen2.rope.scaling.type", "none"}, {"qwen2.rope.scaling.factor", "1"}, {"qwen2.rope.scale_linear", "1"},
@@ -140,7 +142,6 @@ func ggufEOS(m *metadata) []int32 {
 		}
 	}
 	add(m.intOr("tokenizer.ggml.eos_token_id", -1))
-	add(m.intOr("tokenizer.ggml.eot_token_id", -1))
 	tokens, _ := m.meta["tokenizer.ggml.tokens"].([]string)
 	types, _ := m.meta["tokenizer.ggml.token_type"].([]int64)
 	for _, name := range []string{"<|im_end|>", "<|endoftext|>"} {
@@ -153,10 +154,13 @@ func ggufEOS(m *metadata) []int32 {
 
 func ggufTokenizer(g *ggufFile) (*tokenizer.Tokenizer, error) {
 	m := metadata{g.meta, nil}
-	if kind := m.str("tokenizer.ggml.model"); kind != "gpt2" {
+	kind, pre := m.str("tokenizer.ggml.model"), m.str("tokenizer.ggml.pre")
+	switch {
+	case m.err != nil:
+		return nil, m.err
+	case kind != "gpt2":
 		return nil, fmt.Errorf("tokenizer.ggml.model is %q, want \"gpt2\" (byte-level BPE)", kind)
-	}
-	if pre := m.str("tokenizer.ggml.pre"); pre != "qwen2" {
+	case pre != "qwen2":
 		return nil, fmt.Errorf("tokenizer.ggml.pre is %q, want \"qwen2\"", pre)
 	}
 	if add, _ := g.meta["tokenizer.ggml.add_bos_token"].(bool); add {

@@ -1,16 +1,12 @@
 package checkpoint
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-	"sync"
 
 	"teamtalk/model/tokenizer"
 )
@@ -26,7 +22,7 @@ type Checkpoint struct {
 	tensors map[string]tensor // by Hugging Face name
 	files   []weightFile
 	vocab   func() (*tokenizer.Tokenizer, error)
-	sum     func() (string, error)
+	hashes  func() ([]File, error)
 }
 
 // tensor is an entry of an opened file.
@@ -133,34 +129,6 @@ func (c *Checkpoint) Tokenizer() (*tokenizer.Tokenizer, error) {
 		return nil, fmt.Errorf("the tokenizer has %d tokens, the model's vocabulary %d: they do not belong together", n, c.Config.VocabSize)
 	}
 	return t, nil
-}
-
-// SHA256 identifies the weights: the hex digest of the one file, or, of several shards, that of the lines
-// "digest  name\n" in the order of the names. It reads everything the first time.
-func (c *Checkpoint) SHA256() (string, error) { return c.sum() }
-
-func hashFiles(files []weightFile) func() (string, error) {
-	return sync.OnceValues(func() (string, error) {
-		lines := sha256.New()
-		var last string
-		for _, f := range slices.SortedFunc(slices.Values(files), func(a, b weightFile) int {
-			if a.name < b.name {
-				return -1
-			}
-			return 1
-		}) {
-			h := sha256.New()
-			if _, err := io.Copy(h, io.NewSectionReader(f.r, 0, f.size)); err != nil {
-				return "", fmt.Errorf("%s: %w", f.name, err)
-			}
-			last = hex.EncodeToString(h.Sum(nil))
-			fmt.Fprintf(lines, "%s  %s\n", last, filepath.Base(f.name))
-		}
-		if len(files) == 1 {
-			return last, nil
-		}
-		return hex.EncodeToString(lines.Sum(nil)), nil
-	})
 }
 
 // check holds the tensors against what the configuration asks for: none missing, none unused, shapes and types right.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 )
 
@@ -49,15 +50,15 @@ func writeSafetensors(w io.Writer, tensors []Tensor, dtype string) error {
 	out := bufio.NewWriterSize(w, 1<<18)
 	binary.Write(out, binary.LittleEndian, uint64(h.Len()))
 	out.Write(h.Bytes())
-	var b [4]byte
 	for _, t := range tensors {
 		for _, v := range t.Data {
+			b := out.AvailableBuffer()
 			if width == 4 {
-				binary.Encode(b[:], binary.LittleEndian, v)
+				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 			} else {
-				binary.LittleEndian.PutUint16(b[:], BF16(v))
+				b = binary.LittleEndian.AppendUint16(b, BF16(v))
 			}
-			out.Write(b[:width]) // an error is kept until Flush
+			out.Write(b) // an error is kept until Flush
 		}
 	}
 	return out.Flush()
