@@ -24,12 +24,17 @@ type LoRA struct {
 // Scale multiplies the adapters' product.
 func (l LoRA) Scale() float64 { return l.Alpha / float64(l.Rank) }
 
+// String names the shape for messages.
+func (l LoRA) String() string {
+	return fmt.Sprintf("rank %d, alpha %g on %v", l.Rank, l.Alpha, l.Targets)
+}
+
 // Validate says what is wrong with l, if anything, and puts Targets in order.
 func (l *LoRA) Validate() error {
 	if l.Rank < 1 {
 		return fmt.Errorf("LoRA rank is %d, expected 1 or more", l.Rank)
 	}
-	if l.Alpha <= 0 {
+	if !(l.Alpha > 0) {
 		return fmt.Errorf("LoRA alpha is %g, expected more than 0", l.Alpha)
 	}
 	if len(l.Targets) == 0 {
@@ -91,6 +96,9 @@ func (l LoRA) Shapes(c checkpoint.Config, runs int) []shapes.Shape {
 // NewAdapters makes the adapters of len(keys) runs as PEFT does: A uniform in ±1/sqrt(in), B zero. A run's values depend on its
 // key alone.
 func NewAdapters(dev *backend.Device, c checkpoint.Config, l LoRA, keys []Key) (*Adapters, error) {
+	if err := l.Validate(); err != nil {
+		return nil, err
+	}
 	values := make([]map[string][]float32, len(keys))
 	for run, key := range keys {
 		values[run] = map[string][]float32{}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 
 	"teamtalk/model/backend"
 	"teamtalk/model/checkpoint"
@@ -68,8 +69,15 @@ type Scorer struct {
 	logits   *backend.Program
 }
 
-// NewScorer compiles scoring of batches of rows x t tokens with one run's adapters, or none.
+// NewScorer compiles scoring of batches of rows x t tokens with the adapters of M runs, or none. rows counts those of all
+// runs, as many for each.
 func NewScorer(dev *backend.Device, w *Weights, a *Adapters, rows, t int) (*Scorer, error) {
+	if rows < 1 || t < 1 {
+		return nil, fmt.Errorf("scoring: batches of %d rows of %d tokens, expected at least 1 of 1", rows, t)
+	}
+	if a != nil && rows%a.Runs != 0 {
+		return nil, fmt.Errorf("scoring: %d rows for %d runs, expected as many for each run", rows, a.Runs)
+	}
 	s := &Scorer{dev: dev, weights: w, adapters: a, rows: rows, t: t}
 	var err error
 	s.program, err = dev.Compile(fmt.Sprintf("score_%dx%d", rows, t), s.shapes(), func(_ *Graph, in []*Node) []*Node {
@@ -99,8 +107,11 @@ func (s *Scorer) arrange(in []*Node) (RowNodes, *Node, *network) {
 }
 
 // Score returns the log-probability of every token's successor and the entropy of its distribution at temperature, each
-// [rows·T]. Values at padding mean nothing.
+// [rows·T]. Values at padding mean nothing. The temperature is above 0: at 0 there is no distribution.
 func (s *Scorer) Score(r Rows, temperature float64) (logp, entropy []float32, err error) {
+	if !(temperature > 0) || math.IsInf(temperature, 1) {
+		return nil, nil, fmt.Errorf("scoring: temperature is %g, expected a number above 0", temperature)
+	}
 	out, err := s.run(s.program, r, temperature)
 	if err != nil {
 		return nil, nil, err
@@ -145,6 +156,15 @@ func (s *Scorer) run(p *backend.Program, r Rows, temperature float64) ([]*tensor
 		args = append(args, s.adapters.Tensors...)
 	}
 	return p.Run(args...)
+}
+
+// Close frees the programs; weights and adapters stay.
+func (s *Scorer) Close() {
+	for _, p := range []*backend.Program{s.program, s.logits} {
+		if p != nil {
+			_ = p.Close()
+		}
+	}
 }
 
 func free(ts []*tensors.Tensor) {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
 	"teamtalk/model/backend"
 
@@ -82,8 +83,12 @@ func (s *served) load(w *Weights, a *Adapters) error {
 		}
 		return nil
 	}
-	if a == nil || a.Runs != s.runs || a.Rank != s.lora.Rank {
-		return fmt.Errorf("this sampler was made for %d adapters of rank %d", s.runs, s.lora.Rank)
+	if a == nil || a.Tensors == nil {
+		return fmt.Errorf("this sampler was made for %d adapters of %s, none given", s.runs, s.lora)
+	}
+	// Two sets of targets can have tensors of the same shapes, and alpha has none: both are compiled in.
+	if a.Runs != s.runs || a.Rank != s.lora.Rank || a.Alpha != s.lora.Alpha || !slices.Equal(a.Targets, s.lora.Targets) {
+		return fmt.Errorf("this sampler was made for %d adapters of %s, found %d of %s", s.runs, s.lora, a.Runs, a.LoRA)
 	}
 	s.free() // first, so that two copies never stand side by side
 	var in []*tensors.Tensor
