@@ -216,8 +216,8 @@ func (c *comparison) writeInput(w io.Writer) {
 	missing, short := c.Gaps()
 	cells := (len(c.a.Runs) + len(c.b.Runs)) * len(c.Results.Tasks)
 	fmt.Fprintf(w, "%s: %d rows, %d tasks, %d samples per task and run, %d cells\n", shown(c.file), c.Rows, len(c.Results.Tasks), c.Results.Samples, cells)
-	fmt.Fprintf(w, "  A  %s  the baseline (%s), %d runs: %s\n", shown(c.a.Name), c.orientedBy, len(c.a.Runs), runList(c.a.Runs))
-	fmt.Fprintf(w, "  B  %s  %d runs: %s\n", shown(c.b.Name), len(c.b.Runs), runList(c.b.Runs))
+	fmt.Fprintf(w, "  A is %s, the baseline (%s); runs: %s\n", shown(c.a.Name), c.orientedBy, runList(c.a.Runs))
+	fmt.Fprintf(w, "  B is %s; runs: %s\n", shown(c.b.Name), runList(c.b.Runs))
 	if len(c.Ignored) > 0 {
 		fmt.Fprintf(w, "  ignored columns: %s\n", runList(c.Ignored))
 	}
@@ -229,15 +229,15 @@ func (c *comparison) writeInput(w io.Writer) {
 		for _, t := range c.Dropped {
 			tasks = append(tasks, c.Results.Tasks[t])
 		}
-		fmt.Fprintf(w, "  missing: %d of %d cells have no graded answer%s\n", len(missing), cells, listed(missing, c.Results.Samples))
+		fmt.Fprintf(w, "  missing, without a graded answer: %d of %d cells%s\n", len(missing), cells, listed(missing, c.Results.Samples))
 		fmt.Fprintf(w, "  left out of both arms: %d of %d tasks: %s\n", len(tasks), len(c.Results.Tasks), runList(tasks))
 	}
 	if len(short) > 0 {
-		fmt.Fprintf(w, "  short: %d cells have fewer than %d graded answers and count with those they have%s\n", len(short), c.Results.Samples, listed(short, c.Results.Samples))
+		fmt.Fprintf(w, "  short of %d graded answers, counted with those they have: %d of %d cells%s\n", c.Results.Samples, len(short), cells, listed(short, c.Results.Samples))
 	}
 	if c.Ungraded > 0 {
 		d := float64(c.Ungraded) / float64(c.Rows)
-		fmt.Fprintf(w, "  ungraded: %d rows (%s); whatever they were, a share over all rows is off by at most %s\n", c.Ungraded, stats.Percent(d, 1), stats.Fixed(stats.UngradedBound(d), 3))
+		fmt.Fprintf(w, "  ungraded: %d of the rows (%s); whatever they were, a share over all rows is off by at most %s\n", c.Ungraded, stats.Percent(d, 1), stats.Fixed(stats.UngradedBound(d), 3))
 	}
 }
 

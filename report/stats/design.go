@@ -37,11 +37,19 @@ func PlanFrom(c Comparison) (Plan, error) {
 type Design struct{ RunsA, RunsB, Tasks, Samples int }
 
 func (d Design) String() string {
-	runs := fmt.Sprintf("%d runs per arm", d.RunsA)
+	runs := counted(d.RunsA, "run") + " per arm"
 	if d.RunsA != d.RunsB {
 		runs = fmt.Sprintf("%d and %d runs", d.RunsA, d.RunsB)
 	}
-	return fmt.Sprintf("%s × %d tasks × %d samples", runs, d.Tasks, d.Samples)
+	return fmt.Sprintf("%s × %s × %s", runs, counted(d.Tasks, "task"), counted(d.Samples, "sample"))
+}
+
+// counted is a number with its noun: "1 run", "2 runs".
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Check says what keeps a design from having an interval over new training runs and new tasks.
@@ -64,8 +72,7 @@ type Resolution struct {
 	MDE80   float64 // the smallest true difference that ci_both separates from 0 in 80% of repetitions
 	DFRuns  int
 
-	vArmTask, vRuns float64
-	dfTasks         int
+	fixed, perS2 float64 // squared half-width of ci_both: the arm × task term, and the run term at S²_p = its mean
 }
 
 // Resolve computes what the design can tell before there is a result.
@@ -75,12 +82,13 @@ func (d Design) Resolve(p Plan) (Resolution, error) {
 	}
 	n := float64(d.Tasks)
 	share := 1/float64(d.RunsA) + 1/float64(d.RunsB)
-	r := Resolution{Design: d, DFRuns: d.RunsA + d.RunsB - 2, dfTasks: d.Tasks - 1,
-		vArmTask: sq(p.ArmTaskSD) / n,
-		vRuns:    float64((sq(p.RunSD) + (sq(p.RunTaskSD)+p.PerSample/float64(d.Samples))/n) * share)}
-	r.SDDelta = math.Sqrt(r.vArmTask + r.vRuns)
-	r.Half = joint(alpha, r.dfTasks, r.vArmTask, r.DFRuns, r.vRuns)
-	r.Half90 = joint(0.10, r.dfTasks, r.vArmTask, r.DFRuns, r.vRuns)
+	vArmTask := sq(p.ArmTaskSD) / n
+	vRuns := float64((sq(p.RunSD) + (sq(p.RunTaskSD)+p.PerSample/float64(d.Samples))/n) * share)
+	r := Resolution{Design: d, DFRuns: d.RunsA + d.RunsB - 2, SDDelta: math.Sqrt(vArmTask + vRuns)}
+	r.fixed = float64(sq(tUpper(alpha, n-1)) * vArmTask)
+	r.perS2 = float64(sq(tUpper(alpha, float64(r.DFRuns))) * vRuns)
+	r.Half = math.Sqrt(r.fixed + r.perS2)
+	r.Half90 = joint(0.10, d.Tasks-1, vArmTask, r.DFRuns, vRuns)
 	r.MDE80 = bisectUp(r.Power, 0.80, r.Half)
 	return r, nil
 }
@@ -91,10 +99,8 @@ func (r Resolution) Power(delta float64) float64 {
 	if r.SDDelta == 0 {
 		return map[bool]float64{true: 1, false: 0}[delta != 0]
 	}
-	fixed := float64(sq(tUpper(alpha, float64(r.dfTasks))) * r.vArmTask)
-	perS2 := float64(sq(tUpper(alpha, float64(r.DFRuns))) * r.vRuns)
 	return overChi(r.DFRuns, func(s float64) float64 {
-		half := math.Sqrt(fixed + float64(sq(s)*perS2))
+		half := math.Sqrt(r.fixed + float64(sq(s)*r.perS2))
 		return normCDF((delta-half)/r.SDDelta) + normCDF((-delta-half)/r.SDDelta)
 	})
 }
@@ -123,7 +129,7 @@ func overChi(df int, f func(s float64) float64) float64 {
 	sum := 0.0
 	for i, x := range legendreX {
 		s := lo + float64((hi-lo)*x)
-		density := math.Exp(logC + float64((nu-1)*math.Log(s)) - nu*sq(s)/2)
+		density := math.Exp(logC + float64((nu-1)*math.Log(s)) - float64(nu*sq(s)/2))
 		sum += float64(legendreW[i] * (hi - lo) * density * f(s))
 	}
 	return sum
@@ -222,5 +228,5 @@ func BonferroniT(m, df int) float64 { return tUpper(alpha/float64(m), float64(df
 // TaskOnlyCoverage is how often a 95% interval over tasks covers the recipe's true difference when training runs add a variance
 // of rho times the task variance: 2Φ(z/√(1+ρ)) − 1.
 func TaskOnlyCoverage(rho float64) float64 {
-	return 2*normCDF(normQuantile(1-alpha/2)/math.Sqrt(1+rho)) - 1
+	return float64(2*normCDF(normQuantile(1-alpha/2)/math.Sqrt(1+rho))) - 1
 }

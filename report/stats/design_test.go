@@ -17,15 +17,17 @@ func TestPowerBySimulation(t *testing.T) {
 		}
 		const replications = 20000
 		hit := 0
-		t2 := sq(tUpper(alpha, float64(r.dfTasks))) * r.vArmTask
-		runs := tUpper(alpha, float64(r.DFRuns))
+		share := 1/float64(d.RunsA) + 1/float64(d.RunsB)
+		armTask := sq(tUpper(alpha, float64(d.Tasks-1))*Assumed.ArmTaskSD) / float64(d.Tasks)
+		oneRun := sq(Assumed.RunSD) + (sq(Assumed.RunTaskSD)+Assumed.PerSample/float64(d.Samples))/float64(d.Tasks)
+		runs := sq(tUpper(alpha, float64(r.DFRuns))) * oneRun * share
 		for range replications {
 			chi2 := 0.0
 			for range r.DFRuns {
 				chi2 += sq(rng.NormFloat64())
 			}
 			delta := r.MDE80 + r.SDDelta*rng.NormFloat64()
-			if math.Abs(delta) > math.Sqrt(t2+sq(runs)*r.vRuns*chi2/float64(r.DFRuns)) {
+			if math.Abs(delta) > math.Sqrt(armTask+runs*chi2/float64(r.DFRuns)) {
 				hit++
 			}
 		}

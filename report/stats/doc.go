@@ -26,6 +26,7 @@
 // All variances are of the difference on the scale of the rate (0 to 1). A number that cannot be estimated from the design is NaN
 // in Go and null in JSON; an interval that cannot be given says why in words.
 //
-// Results are the same bytes on every machine: sums run in index order, and a product is rounded with float64() before it is
-// added, so that no compiler fuses the two.
+// Sums run in index order, random draws come from a seeded SplitMix64, and a product is rounded with float64() before it is added, so
+// that no compiler fuses the two: the same input gives the same bytes. Between kinds of processor the last digit of a library function
+// may differ, far below what text prints.
 package stats

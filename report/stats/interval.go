@@ -47,6 +47,7 @@ type Interval[S Scope] struct {
 }
 
 func around[S Scope](centre, half, level float64) Interval[S] {
+	half = float64(half) // rounded here, since it arrives as a product
 	return Interval[S]{lo: centre - half, hi: centre + half, level: level, ok: true}
 }
 

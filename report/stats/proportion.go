@@ -87,7 +87,7 @@ func Wilson(k, n int) (lo, hi float64) {
 	z2, m := sq(normQuantile(1-alpha/2)), float64(n)
 	p := float64(k) / m
 	centre := (p + z2/(2*m)) / (1 + z2/m)
-	half := math.Sqrt(z2) / (1 + z2/m) * math.Sqrt(float64(p*(1-p))/m+z2/(4*sq(m)))
+	half := float64(math.Sqrt(z2) / (1 + z2/m) * math.Sqrt(float64(p*(1-p))/m+z2/(4*sq(m))))
 	return max(0, centre-half), min(1, centre+half)
 }
 

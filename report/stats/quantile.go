@@ -44,7 +44,7 @@ func tTwoSided(t, df float64) float64 {
 }
 
 func normQuantile(p float64) float64 { return distuv.UnitNormal.Quantile(p) }
-func normCDF(x float64) float64      { return distuv.UnitNormal.CDF(x) }
+func normCDF(x float64) float64      { return float64(distuv.UnitNormal.CDF(x)) }
 
 func chi2Quantile(p, df float64) float64 { return distuv.ChiSquared{K: df}.Quantile(p) }
 

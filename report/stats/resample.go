@@ -38,7 +38,7 @@ func SignFlip(d []float64, seed uint64) (p float64, exact bool) {
 		sum += v
 		size += math.Abs(v)
 	}
-	least := math.Abs(sum) - 1e-12*size // the same values summed with other signs may round differently
+	least := math.Abs(sum) - float64(1e-12*size) // the same values summed with other signs may round differently
 	extreme := 0
 	if len(d) <= mostExactFlips {
 		// Gray code: each step flips one sign.
@@ -136,7 +136,7 @@ func Bootstrap(d []float64, draws int, seed uint64) (Bootstrapped, error) {
 
 // quantile7 interpolates linearly between order statistics (type 7 of Hyndman and Fan 1996).
 func quantile7(sorted []float64, p float64) float64 {
-	h := p * float64(len(sorted)-1)
+	h := float64(p * float64(len(sorted)-1))
 	i := int(h)
 	if i+1 >= len(sorted) {
 		return sorted[len(sorted)-1]

@@ -37,7 +37,7 @@ func PermuteRuns(a, b []float64) (Permutation, error) {
 	for _, v := range a {
 		sumA += v
 	}
-	least := diff(sumA) - 1e-12*max(1, math.Abs(total)) // equal differences, summed in another order, count
+	least := diff(sumA) - float64(1e-12*max(1, math.Abs(total))) // equal differences, summed in another order, count
 	extreme, ways := 0, 0
 	var deal func(from, left int, sum float64)
 	deal = func(from, left int, sum float64) {

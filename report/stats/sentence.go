@@ -61,20 +61,14 @@ func (c Comparison) sameRunsSentence(n Names, delta string) string {
 }
 
 func (c Comparison) runsInWords() string {
-	plural := func(n int) string {
-		if n == 1 {
-			return "1 run"
-		}
-		return fmt.Sprintf("%d runs", n)
-	}
 	var runs string
 	switch {
 	case c.Kind == FixedModel:
-		runs = plural(c.B.Runs) + " against one fixed model"
+		runs = counted(c.B.Runs, "run") + " against one fixed model"
 	case c.Kind == SameRuns:
-		runs = plural(c.B.Runs) + ", the same on both sides"
+		runs = counted(c.B.Runs, "run") + ", the same on both sides"
 	case c.A.Runs == c.B.Runs:
-		runs = plural(c.A.Runs) + " per arm"
+		runs = counted(c.A.Runs, "run") + " per arm"
 	default:
 		runs = fmt.Sprintf("%d and %d runs", c.A.Runs, c.B.Runs)
 	}
