@@ -1,0 +1,51 @@
+# What a fresh machine needs for this file: Go, a C compiler, make, and Python 3 with pip. `make` alone lists the targets.
+.DEFAULT_GOAL := help
+.PHONY: help run test reproduce plugin plugin-cuda build need check
+
+# The model and the data of `make reproduce`.
+MODEL ?= hub:Qwen/Qwen2.5-1.5B-Instruct
+DATA ?= fetch
+
+help:
+	@echo 'make run          trains and evaluates the mini preset, both arms, and writes its report (no GPU needed)'
+	@echo 'make test         gofmt, go vet and every test'
+	@echo 'make reproduce    the real experiment, with MODEL=folder|FILE.gguf|hub:NAME and DATA=folder|fetch;'
+	@echo '                  now MODEL=$(MODEL) DATA=$(DATA)'
+	@echo "make plugin       installs XLA's CPU plugin into .plugin/ (run and test do it by themselves)"
+	@echo "make plugin-cuda  installs XLA's CUDA 13 plugin and NVIDIA's libraries into .plugin/ (1.9 GB to fetch)"
+	@echo 'make build        bin/recipe and bin/report'
+
+run: need
+	@scripts/plugin/install.sh cpu || echo 'note: no XLA plugin, so the Go backend trains, and it is SLOW:' \
+		'5 to 8 GFLOP/s where XLA does 150 to 260 on the same two cores' >&2
+	go run ./recipe
+	go run ./report
+
+# The first build compiles XLA's C interface, which takes about a minute.
+test: need check
+	@if scripts/plugin/install.sh cpu; then echo 'go test ./...'; go test ./...; \
+	else echo 'note: no XLA plugin, so the tests run on the Go backend alone' >&2; \
+		echo 'TEAMTALK_TEST_BACKENDS=go go test ./...'; TEAMTALK_TEST_BACKENDS=go go test ./...; fi
+
+check:
+	@unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then \
+		echo "not gofmt-ed, run gofmt -w on:" $$unformatted >&2; exit 1; fi
+	go vet ./...
+
+reproduce: need build
+	@[ -e /dev/nvidiactl ] || echo 'note: no NVIDIA driver on this machine: the CPU will be very slow at a model of this size' >&2
+	@[ ! -e /dev/nvidiactl ] || scripts/plugin/install.sh cuda
+	bin/recipe -preset qwen -model '$(MODEL)' -data '$(DATA)'
+	bin/report
+
+plugin:
+	@scripts/plugin/install.sh cpu
+
+plugin-cuda:
+	@scripts/plugin/install.sh cuda
+
+build: need
+	go build -o bin/ ./recipe ./report
+
+need:
+	@scripts/need.sh
