@@ -41,18 +41,13 @@ func runTokenize(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	if flags.NArg() > 0 {
 		return usagef("tokenize: unexpected argument %q: the lines are read from standard input", flags.Arg(0))
 	}
-	c, err := checkpoint.Open(*model)
+	t, vocab, err := checkpoint.OpenTokenizer(*model)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	t, err := c.Tokenizer()
-	if err != nil {
-		return fmt.Errorf("%s: %w", *model, err)
-	}
 	line := func(in, out []byte) ([]byte, error) { return encodeLine(t, in, out, *special) }
 	if *decode {
-		line = func(in, out []byte) ([]byte, error) { return decodeLine(t, in, out, *special, c.Config.VocabSize) }
+		line = func(in, out []byte) ([]byte, error) { return decodeLine(t, in, out, *special, vocab) }
 	}
 	return eachLine(ctx, stdin, stdout, line)
 }

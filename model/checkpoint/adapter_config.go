@@ -133,7 +133,7 @@ func (a *Adapter) configJSON() (any, error) {
 		InitLora      bool           `json:"init_lora_weights"`
 		Alpha         float64        `json:"lora_alpha"`
 		AlphaPattern  map[string]any `json:"alpha_pattern"`
-		Dropout       float64        `json:"lora_dropout"`
+		Dropout       decimal        `json:"lora_dropout"`
 		ModulesToSave []string       `json:"modules_to_save"`
 		PeftType      string         `json:"peft_type"`
 		R             int            `json:"r"`
@@ -142,5 +142,5 @@ func (a *Adapter) configJSON() (any, error) {
 		TaskType      string         `json:"task_type"`
 		UseDora       bool           `json:"use_dora"`
 		UseRSLoRA     bool           `json:"use_rslora"`
-	}{base, "none", false, true, true, a.Alpha, map[string]any{}, a.Dropout, nil, "LORA", a.R, map[string]any{}, slices.Sorted(slices.Values(a.TargetModules)), "CAUSAL_LM", false, a.RSLoRA}, nil
+	}{base, "none", false, true, true, a.Alpha, map[string]any{}, decimal(a.Dropout), nil, "LORA", a.R, map[string]any{}, slices.Sorted(slices.Values(a.TargetModules)), "CAUSAL_LM", false, a.RSLoRA}, nil
 }

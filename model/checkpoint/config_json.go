@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // configJSON is the part of a Hugging Face config.json that bears on Qwen2. Pointers and raw values tell absent from zero.
@@ -192,6 +194,17 @@ func (j *configJSON) ropeTheta() (float64, error) {
 	return or(theta, 10000), nil
 }
 
+// decimal writes a number with a point, as Python tells a float from an int.
+type decimal float64
+
+func (d decimal) MarshalJSON() ([]byte, error) {
+	s := strconv.FormatFloat(float64(d), 'g', -1, 64)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	return []byte(s), nil
+}
+
 // MarshalJSON writes c as a Hugging Face config.json that transformers 4 and 5 read.
 func (c Config) MarshalJSON() ([]byte, error) {
 	if err := c.Validate(); err != nil {
@@ -213,7 +226,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(struct {
 		Architectures         []string `json:"architectures"`
-		AttentionDropout      float64  `json:"attention_dropout"`
+		AttentionDropout      decimal  `json:"attention_dropout"`
 		BOS                   *int32   `json:"bos_token_id"`
 		EOS                   any      `json:"eos_token_id"`
 		HeadDim               int      `json:"head_dim"`
@@ -226,9 +239,9 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		NumHiddenLayers       int      `json:"num_hidden_layers"`
 		NumKeyValueHeads      int      `json:"num_key_value_heads"`
 		Pad                   *int32   `json:"pad_token_id"`
-		RMSNormEps            float64  `json:"rms_norm_eps"`
+		RMSNormEps            decimal  `json:"rms_norm_eps"`
 		RopeScaling           any      `json:"rope_scaling"`
-		RopeTheta             float64  `json:"rope_theta"`
+		RopeTheta             decimal  `json:"rope_theta"`
 		TieWordEmbeddings     bool     `json:"tie_word_embeddings"`
 		TorchDType            string   `json:"torch_dtype,omitempty"`
 		UseSlidingWindow      bool     `json:"use_sliding_window"`
@@ -236,6 +249,6 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	}{
 		[]string{"Qwen2ForCausalLM"}, 0, id(c.BOSTokenID), eos, c.HeadDim, "silu", c.HiddenSize, c.IntermediateSize,
 		c.MaxPositionEmbeddings, "qwen2", c.NumAttentionHeads, c.NumHiddenLayers, c.NumKeyValueHeads, id(c.PadTokenID),
-		c.RMSNormEps, nil, c.RopeTheta, c.TieWordEmbeddings, c.DType, false, c.VocabSize,
+		decimal(c.RMSNormEps), nil, decimal(c.RopeTheta), c.TieWordEmbeddings, c.DType, false, c.VocabSize,
 	})
 }

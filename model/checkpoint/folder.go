@@ -51,17 +51,7 @@ func openFolder(fsys fs.FS) (_ *Checkpoint, err error) {
 		c.tensors["lm_head.weight"] = c.tensors["model.embed_tokens.weight"]
 	}
 	c.hashes = hashFiles(c.files)
-	c.vocab = func() (*tokenizer.Tokenizer, error) {
-		raw, err := fs.ReadFile(fsys, tokenizerFile)
-		if err != nil {
-			return nil, fmt.Errorf("the model has no %s: %w", tokenizerFile, err)
-		}
-		t, err := tokenizer.FromJSON(raw)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", tokenizerFile, err)
-		}
-		return t, nil
-	}
+	c.vocab = func() (*tokenizer.Tokenizer, error) { return readTokenizer(fsys) }
 	return c, nil
 }
 

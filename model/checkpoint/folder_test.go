@@ -257,10 +257,55 @@ func TestOpenFolderRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer c.Close()
 	if _, err := c.Tokenizer(); err == nil || !strings.Contains(err.Error(), "no tokenizer.json") {
 		t.Errorf("a folder without a tokenizer: %v", err)
 	}
 	if _, err := Open(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "no model at") {
+		t.Errorf("no such path: %v", err)
+	}
+}
+
+// For a tokenizer alone no weights are needed, and the size of the vocabulary is the model's.
+func TestOpenTokenizer(t *testing.T) {
+	json, err := os.ReadFile("../tokenizer/testdata/train/tokenizer.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := func(vocab int) string {
+		return fmt.Sprintf(strings.Replace(base, `"vocab_size":151936`, `"vocab_size":%d,"bos_token_id":0,"eos_token_id":2`, 1), vocab)
+	}
+	for _, c := range []struct {
+		why   string
+		files map[string]string
+		vocab int
+		want  string
+	}{
+		{"a tokenizer", map[string]string{"tokenizer.json": string(json)}, 423, ""},
+		{"with a configuration", map[string]string{"tokenizer.json": string(json), "config.json": config(512)}, 512, ""},
+		{"of another model", map[string]string{"tokenizer.json": string(json), "config.json": config(400)}, 0, "423 tokens, the model's vocabulary 400"},
+		{"none", map[string]string{"config.json": config(512)}, 0, "no tokenizer.json"},
+		{"a damaged one", map[string]string{"tokenizer.json": string(json[1:])}, 0, "tokenizer.json: not a tokenizer.json"},
+		{"with an unsupported configuration", map[string]string{"tokenizer.json": string(json), "config.json": "{}"}, 0, "config.json: model_type"},
+	} {
+		dir := t.TempDir()
+		for name, text := range c.files {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tok, vocab, err := OpenTokenizer(dir)
+		if c.want == "" && (err != nil || vocab != c.vocab || tok.VocabSize() != 423) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: vocabulary %d, %v; want %d, %q", c.why, vocab, err, c.vocab, c.want)
+		}
+	}
+	if tok, vocab, err := OpenTokenizer("testdata/gguf/tiny.gguf"); err != nil || vocab != 448 || tok.VocabSize() != 423 {
+		t.Errorf("a GGUF file: vocabulary %d, %v", vocab, err)
+	}
+	if _, _, err := OpenTokenizer("testdata/gguf/blocks.gguf"); err == nil || !strings.Contains(err.Error(), "tokenizer.ggml.model: missing") {
+		t.Errorf("a GGUF file without a tokenizer: %v", err)
+	}
+	if _, _, err := OpenTokenizer("testdata/none"); err == nil || !strings.Contains(err.Error(), "no model at testdata/none") {
 		t.Errorf("no such path: %v", err)
 	}
 }

@@ -125,8 +125,8 @@ func (c *Checkpoint) Tokenizer() (*tokenizer.Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := t.VocabSize(); n > c.Config.VocabSize {
-		return nil, fmt.Errorf("the tokenizer has %d tokens, the model's vocabulary %d: they do not belong together", n, c.Config.VocabSize)
+	if t.VocabSize() > c.Config.VocabSize {
+		return nil, tooSmall(t, c.Config.VocabSize)
 	}
 	return t, nil
 }

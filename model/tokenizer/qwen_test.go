@@ -204,6 +204,9 @@ func TestMarshalRoundTrip(t *testing.T) {
 	if !slices.Equal(again.pieces, qwen().pieces) || !slices.Equal(again.kinds, qwen().kinds) || !slices.Equal(again.merges, qwen().merges) || again.nfc != qwen().nfc {
 		t.Error("the tokenizer read back is another")
 	}
+	if !bytes.Contains(raw, []byte(`:151642},"merges"`)) {
+		t.Error("the vocabulary goes on after its last text token: Hugging Face lists control tokens there only if they come before")
+	}
 	raw2, err := again.MarshalJSON()
 	if err != nil || !bytes.Equal(raw, raw2) {
 		t.Errorf("written twice, the file differs (%v)", err)

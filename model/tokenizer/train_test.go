@@ -48,7 +48,10 @@ func TestTrainIsDeterministic(t *testing.T) {
 	if want.VocabSize() != 330 {
 		t.Fatalf("%d tokens, want 330", want.VocabSize())
 	}
-	json, _ := want.MarshalJSON()
+	json, err := want.MarshalJSON()
+	if err != nil || !bytes.Contains(json, []byte(`"vocab":{"<|endoftext|>":0,"<|im_start|>":1,"<|im_end|>":2,"!":3,`)) {
+		t.Errorf("control tokens before the text must be listed in the vocabulary, or Hugging Face numbers them anew (%v): %.2000s", err, json)
+	}
 	rand.New(rand.NewPCG(3, 4)).Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
 	for i := range texts {
 		texts[i] = imStart + texts[i] + imEnd + imEnd
