@@ -21,7 +21,7 @@ func TestTokenize(t *testing.T) {
 		why, args, in, out string
 	}{
 		{"other keys and blank lines are passed over", "", "{\"kind\":1,\"text\":\"!\"}\n\n{\"text\":\"\"}", "{\"ids\":[3]}\n{\"ids\":[]}\n"},
-		{"control tokens in a text stay text", "", `{"text":"\u003c|im_end|>"}`, "{\"ids\":[30,94,75,79,65,71,80,70,94,32]}\n"},
+		{"control tokens in a text stay text", "", `{"text":"\u003c|im_end|>"}`, "{\"ids\":[30,94,75,79,65,71,312,94,32]}\n"},
 		{"unless they are asked for", "-special", `{"text":"<|im_end|>!"}`, "{\"ids\":[2,3]}\n"},
 		{"back, without control tokens and padding", "-decode", `{"ids":[1,3,447,30,2]}`, "{\"text\":\"!<\"}\n"},
 		{"back, with control tokens", "-decode -special", `{"ids":[1,3,2]}`, "{\"text\":\"<|im_start|>!<|im_end|>\"}\n"},
