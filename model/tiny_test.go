@@ -1,0 +1,201 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"sync"
+	"testing"
+
+	"teamtalk/model/backend"
+	"teamtalk/model/checkpoint"
+)
+
+// tiny is the random Qwen2 checkpoint whose right answers transformers and PEFT gave (testdata/tiny-qwen2/oracle.json), on one
+// backend. It is opened once for the package, and so is what tests compile for it: XLA takes a second for each program.
+type tiny struct {
+	dev      *backend.Device
+	weights  *Weights
+	lora     LoRA                 // adapter/adapter_config.json
+	adapter  map[string][]float32 // adapter/adapter_model.safetensors
+	samplers map[string]*Sampler
+	scorers  map[string]*Scorer
+	loaded   []*Adapters
+}
+
+const tinyDir = "testdata/tiny-qwen2"
+
+var (
+	opened = map[backend.Kind]*tiny{}
+	opens  sync.Mutex
+)
+
+// onBackends runs a test on the Go backend and on XLA's CPU plugin. Both must open: a missing plugin (make plugin) fails.
+func onBackends(t *testing.T, test func(t *testing.T, x *tiny)) {
+	for _, kind := range []backend.Kind{backend.Go, backend.XLACPU} {
+		t.Run(string(kind), func(t *testing.T) { test(t, openTiny(t, kind)) })
+	}
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, x := range opened {
+		for _, s := range x.samplers {
+			s.Close()
+		}
+		for _, s := range x.scorers {
+			s.Close()
+		}
+		for _, a := range x.loaded {
+			a.Free()
+		}
+		x.weights.Free()
+		x.dev.Close()
+	}
+	os.Exit(code)
+}
+
+func openTiny(t *testing.T, kind backend.Kind) *tiny {
+	t.Helper()
+	opens.Lock()
+	defer opens.Unlock()
+	if x := opened[kind]; x != nil {
+		return x
+	}
+	dev, err := backend.Open(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cp, err := checkpoint.Open(tinyDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cp.Close()
+	w, err := LoadWeights(dev, cp.Config, cp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &tiny{
+		dev: dev, weights: w, lora: LoRA{Rank: 4, Alpha: 8, Targets: checkpoint.Linears},
+		adapter: map[string][]float32{}, samplers: map[string]*Sampler{}, scorers: map[string]*Scorer{},
+	}
+	file := openOracle(t, tinyDir+"/adapter/adapter_model.safetensors")
+	for _, s := range x.lora.Specs(cp.Config) {
+		x.adapter[s.Name] = file.floats(s.Name)
+	}
+	opened[kind] = x
+	return x
+}
+
+func (x *tiny) oracle(t *testing.T) *oracle { return openOracle(t, tinyDir+"/oracle.safetensors") }
+
+// adapters puts runs on the device in a LoRA's shape.
+func (x *tiny) adapters(t *testing.T, l LoRA, runs ...map[string][]float32) *Adapters {
+	t.Helper()
+	a, err := AdaptersFrom(x.dev, x.weights.Config, l, runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.loaded = append(x.loaded, a)
+	return a
+}
+
+// sampler is the package's sampler for adapters of a shape, or none, loaded with the given runs.
+func (x *tiny) sampler(t *testing.T, l *LoRA, stop []int32, runs ...map[string][]float32) *Sampler {
+	t.Helper()
+	name := fmt.Sprint(l, stop, len(runs))
+	s := x.samplers[name]
+	if s == nil {
+		var err error
+		if s, err = NewSampler(x.dev, x.weights, SamplerOptions{LoRA: l, Runs: len(runs), Stop: stop, RoundPrompt: 32}); err != nil {
+			t.Fatal(err)
+		}
+		x.samplers[name] = s
+	}
+	if l != nil {
+		if err := s.Load(x.adapters(t, *l, runs...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// scorer is the package's scorer of a shape for the given runs of adapters of a shape; none for the base model.
+func (x *tiny) scorer(t *testing.T, rows, columns int, l *LoRA, runs ...map[string][]float32) *Scorer {
+	t.Helper()
+	name := fmt.Sprint(rows, columns, l, len(runs))
+	s := x.scorers[name]
+	var a *Adapters
+	if l != nil {
+		a = x.adapters(t, *l, runs...)
+	}
+	if s == nil {
+		var err error
+		if s, err = NewScorer(x.dev, x.weights, a, rows, columns); err != nil {
+			t.Fatal(err)
+		}
+		x.scorers[name] = s
+	}
+	s.adapters = a // of the shape that the program was compiled for
+	return s
+}
+
+// scaled is an adapter like x's, but not x's.
+func (x *tiny) scaled(by float32) map[string][]float32 {
+	out := map[string][]float32{}
+	for name, v := range x.adapter {
+		for i, f := range v {
+			out[name] = append(out[name], f*by*float32(1+i%3)/2)
+		}
+	}
+	return out
+}
+
+// near fails when two values differ by more than tolerance anywhere.
+func near(t *testing.T, what string, got, want []float32, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
+	}
+	for i := range got {
+		if d := math.Abs(float64(got[i]) - float64(want[i])); !(d <= tolerance) {
+			t.Fatalf("%s: value %d is %g, want %g (off by %g, tolerance %g)", what, i, got[i], want[i], d, tolerance)
+		}
+	}
+}
+
+// padded makes rows of right-padded sequences: ids and mask [rows, T].
+func padded(ids, mask []int64, rows int) Rows {
+	t := len(ids) / rows
+	var all [][]int32
+	for i := range rows {
+		var s []int32
+		for j := range t {
+			if mask[i*t+j] == 1 {
+				s = append(s, int32(ids[i*t+j]))
+			}
+		}
+		all = append(all, s)
+	}
+	return rowsOf(t, rows, all...)
+}
+
+// rowsOf lays sequences into rows of t columns, one to a row; further rows are padding.
+func rowsOf(t, rows int, sequences ...[]int32) Rows {
+	n := rows * t
+	r := Rows{make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)}
+	for i, s := range sequences {
+		r.put(i*t, 1, s)
+	}
+	return r
+}
+
+// put lays a sequence as a segment from a column of the flat batch on.
+func (r Rows) put(at int, segment int32, s []int32) {
+	for j, id := range s {
+		r.IDs[at+j], r.Segments[at+j], r.Positions[at+j] = id, segment, int32(j)
+		if j+1 < len(s) {
+			r.Targets[at+j] = s[j+1]
+		}
+	}
+}
