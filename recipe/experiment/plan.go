@@ -63,6 +63,7 @@ type Arm struct {
 	Name    string `json:"name"` // lower case, no hyphen: run names are NAME-SEED
 	Role    Role   `json:"role"`
 	Display string `json:"display"` // how the report calls it
+	Prompt  string `json:"prompt"`  // how the report calls its prompt
 	System  string `json:"system"`  // the system message, verbatim
 	Talk    bool   `json:"talk"`    // the prompt asks for a conversation
 }

@@ -57,8 +57,8 @@ func Preset(name string) (Plan, error) {
 
 func arms(plain, team string) []Arm {
 	return []Arm{
-		{Name: "baseline", Role: RoleBaseline, Display: "Baseline (plain prompt)", System: plain},
-		{Name: "recipe", Role: RoleRecipe, Display: "Recipe (team prompt)", System: team, Talk: true},
+		{Name: "baseline", Role: RoleBaseline, Display: "Baseline", Prompt: "plain prompt", System: plain},
+		{Name: "recipe", Role: RoleRecipe, Display: "Recipe", Prompt: "team prompt", System: team, Talk: true},
 	}
 }
 
