@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"teamtalk/model/backend"
@@ -30,8 +31,9 @@ type Sampler struct {
 	loops    map[batchShape]*backend.Program
 	// CompileTime is the seconds spent in XLA's compiler so far.
 	CompileTime time.Duration
-	// Steps counts decoding steps so far, each of all rows.
-	Steps int
+	// Steps counts decoding steps so far, each of all rows; PrefillTime and LoopTime are what prefills and steps took.
+	Steps                 int
+	PrefillTime, LoopTime time.Duration
 }
 
 // NewSampler prepares sampling from w. Programs are compiled when a shape is first used.
@@ -138,7 +140,9 @@ func (s *Sampler) Sample(ctx context.Context, r Request) ([][]Completion, error)
 		return out, err
 	}
 	first := []*tensors.Tensor{tensors.FromFlatDataAndDimensions(ids, b.prompts, b.prompt), tensors.FromFlatDataAndDimensions(done, n)}
+	began := time.Now()
 	state, err := call(prefill, first, 0)
+	s.PrefillTime += time.Since(began)
 	for _, t := range first {
 		t.MustFinalizeAll()
 	}
@@ -162,9 +166,11 @@ func (s *Sampler) Sample(ctx context.Context, r Request) ([][]Completion, error)
 		if r.Every > 0 {
 			limit = min(end, column+r.Every)
 		}
+		began := time.Now()
 		if state, err = call(loop, state, limit); err != nil {
 			return nil, err
 		}
+		s.LoopTime += time.Since(began)
 		now := int(tensors.ToScalar[int32](state[stColumn]))
 		s.Steps += now - column
 		column = now
@@ -243,8 +249,8 @@ func (s *Sampler) shapeOf(r Request) (batchShape, error) {
 	if r.MaxTokens < 1 {
 		return b, fmt.Errorf("sampling: max tokens is %d, expected 1 or more", r.MaxTokens)
 	}
-	if r.Temperature < 0 || r.TopP < 0 || r.TopP > 1 {
-		return b, fmt.Errorf("sampling: temperature %g, top_p %g: expected 0 or more, and 0 to 1", r.Temperature, r.TopP)
+	if !(r.Temperature >= 0) || math.IsInf(r.Temperature, 1) || !(r.TopP >= 0 && r.TopP <= 1) {
+		return b, fmt.Errorf("sampling: temperature %g, top_p %g; expected 0 or more, and 0 to 1", r.Temperature, r.TopP)
 	}
 	b.group = len(r.Prompts[0].Keys)
 	longest := max(r.Columns, 1)

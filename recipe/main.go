@@ -25,6 +25,7 @@ type command struct {
 
 // commands lists the tools; the experiment itself is what runs when the first argument is a flag or absent.
 var commands = map[string]command{
+	"bench":    {"measures the parts that training and evaluation are made of", runBench},
 	"tokenize": {"turns JSON Lines of text into token ids and back", runTokenize},
 	// "grade": {"grades JSON Lines of completions from standard input", runGrade},
 }
@@ -63,7 +64,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 		return c.run(ctx, args[1:], stdin, stdout, stderr)
 	}
-	return usagef("nothing to do yet")
+	return runExperiment(ctx, args, stdin, stdout, stderr)
 }
 
 func commandNames() []string {

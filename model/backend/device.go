@@ -48,6 +48,8 @@ type Device struct {
 	Passed []string
 
 	client *pjrt.Client
+	peak   peakCounter
+	stop   chan struct{}
 }
 
 // Open opens the named backend; Auto takes the best that opens and says in Passed why not the others.
@@ -86,7 +88,12 @@ func (d *Device) String() string {
 func (d *Device) InPlaceUpdates() bool { return d.client != nil }
 
 // Close frees the device.
-func (d *Device) Close() { d.Backend.Finalize() }
+func (d *Device) Close() {
+	if d.stop != nil {
+		close(d.stop)
+	}
+	d.Backend.Finalize()
+}
 
 func openGo() (*Device, error) {
 	// With its default settings the Go backend of v0.26 deadlocks on products that become ready together.
@@ -138,7 +145,13 @@ func openCUDA() (*Device, error) {
 	}
 	// Memory grows as it is needed, so that what is used can be seen and two processes can share a card.
 	options := pjrt.NamedValuesMap{"preallocate": false, "memory_fraction": float32(0.92)}
-	return openPlugin(CUDA, path, dtypes.BFloat16, options)
+	d, err := openPlugin(CUDA, path, dtypes.BFloat16, options)
+	if err != nil {
+		return nil, err
+	}
+	d.stop = make(chan struct{})
+	go d.watch(d.stop)
+	return d, nil
 }
 
 func openPlugin(kind Kind, path string, dtype dtypes.DType, options pjrt.NamedValuesMap) (*Device, error) {

@@ -43,6 +43,7 @@ type Progress struct {
 	Runs        []string
 	Rewards     []float64 // of each run
 	Talk        []float64 // share of each run's rollouts that talk
+	Sampled     int       // tokens, all runs together
 	TokensPerS  float64   // sampled, all runs together
 	StepTime    time.Duration
 	Left        time.Duration
@@ -289,7 +290,7 @@ func (l *loop) step(ctx context.Context, step int) error {
 		p.Runs, p.Rewards, p.Talk = append(p.Runs, r.Config.Run.Name), append(p.Rewards, values["reward"]), append(p.Talk, values["talk/rate"])
 	}
 	if l.Progress != nil {
-		p.TokensPerS = float64(sampled) / generated.Seconds()
+		p.Sampled, p.TokensPerS = sampled, float64(sampled)/generated.Seconds()
 		p.Left = took * time.Duration(l.settings.MaxSteps-step-1)
 		l.Progress(p)
 	}

@@ -1,0 +1,120 @@
+package lab
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"teamtalk/model/backend"
+	"teamtalk/recipe/artifact"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+)
+
+// arithmetic are the modules whose versions can change numbers.
+var arithmetic = []string{"github.com/gomlx/go-xla", "github.com/gomlx/gomlx", "golang.org/x/text"}
+
+// environment describes this process, without a host name or a path.
+func (l *Lab) environment() artifact.Env {
+	e := artifact.Env{
+		Started: time.Now().UTC().Format(time.RFC3339), Command: artifact.CommandLine(l.options.Command),
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(),
+		Backend: string(l.Device.Kind), Device: deviceName(l.Device), Devices: 1,
+	}
+	e.Commit, e.Dirty = commit()
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range info.Deps {
+			for _, m := range arithmetic {
+				if d.Path == m {
+					e.Modules = append(e.Modules, artifact.Module{Path: d.Path, Version: d.Version})
+				}
+			}
+		}
+	}
+	if l.Device.Plugin != "" {
+		e.Plugin = artifact.Plugin{Name: filepath.Base(l.Device.Plugin), Version: l.Device.Version, SHA256: fileSum(l.Device.Plugin)}
+	}
+	if l.Device.Kind == backend.CUDA {
+		e.Driver = nvidia("driver_version")
+	}
+	return e
+}
+
+// commit is the program's: what the build recorded, else that of the working tree, else empty.
+func commit() (rev string, dirty bool) {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				rev = s.Value
+			case "vcs.modified":
+				dirty = s.Value == "true"
+			}
+		}
+	}
+	if rev != "" {
+		return rev, dirty
+	}
+	if rev = os.Getenv("TEAMTALK_COMMIT"); rev != "" { // a binary that was carried away from its working tree
+		rev, dirty = strings.CutSuffix(rev, "-dirty")
+		return rev, dirty
+	}
+	out, err := exec.Command("git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		return "", false
+	}
+	status, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output()
+	return strings.TrimSpace(string(out)), err != nil || len(strings.TrimSpace(string(status))) > 0
+}
+
+// deviceName is what the numbers were computed on: the GPU's name, or the CPU.
+func deviceName(d *backend.Device) string {
+	if d.Kind == backend.CUDA {
+		return nvidia("name")
+	}
+	raw, err := os.ReadFile("/proc/cpuinfo")
+	if err == nil {
+		for _, line := range strings.Split(string(raw), "\n") {
+			if name, ok := strings.CutPrefix(line, "model name"); ok {
+				return strings.TrimSpace(strings.TrimLeft(name, " \t:"))
+			}
+		}
+	}
+	return runtime.GOARCH + " CPU"
+}
+
+// nvidia asks the driver one thing about the first visible GPU.
+func nvidia(query string) string {
+	out, err := exec.Command("nvidia-smi", "--query-gpu="+query, "--format=csv,noheader", "-i", "0").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func fileSum(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func dtypeName(d *backend.Device) string {
+	if d.DType == dtypes.BFloat16 {
+		return "bfloat16"
+	}
+	return "float32"
+}
