@@ -27,7 +27,7 @@ type command struct {
 var commands = map[string]command{
 	"bench":    {"measures the parts that training and evaluation are made of", runBench},
 	"tokenize": {"turns JSON Lines of text into token ids and back", runTokenize},
-	// "grade": {"grades JSON Lines of completions from standard input", runGrade},
+	"grade":    {"grades JSON Lines of completions and counts their turns", runGrade},
 }
 
 // usageError marks a mistake in how the command was called: exit code 2.
