@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -321,6 +322,64 @@ func TestGGUFRefuses(t *testing.T) {
 	}
 	if _, err := c.Tokenizer(); err == nil || !strings.Contains(err.Error(), "tokenizer.ggml.model: missing") {
 		t.Errorf("a file without a tokenizer: %v", err)
+	}
+}
+
+// Metadata of every type is read as what it is.
+func TestGGUFValues(t *testing.T) {
+	raw := func(kind byte, value string) []byte { return append([]byte{kind, 0, 0, 0}, value...) }
+	b := ggufBuilder{magic: "GGUF", version: 3}
+	want := map[string]any{}
+	for i, c := range []struct {
+		raw  []byte
+		want any
+	}{
+		{raw(ggufU8, "\xff"), uint64(255)}, {raw(ggufI8, "\xff"), int64(-1)}, {raw(ggufU16, "\xfe\xff"), uint64(65534)}, {raw(ggufI16, "\xfe\xff"), int64(-2)},
+		{raw(ggufU32, "\x01\x00\x00\x80"), uint64(1<<31 + 1)}, {raw(ggufI32, "\xff\xff\xff\xff"), int64(-1)}, {raw(ggufF32, "\xbd\x37\x86\x35"), 1e-6},
+		{raw(ggufF64, "\x00\x00\x00\x00\x00\x00\xf8\x3f"), 1.5}, {raw(ggufBool, "\x01"), true}, {raw(ggufU64, "\x00\x00\x00\x00\x00\x00\x00\x80"), uint64(1 << 63)},
+		{raw(ggufI64, "\xff\xff\xff\xff\xff\xff\xff\xff"), int64(-1)}, {raw(ggufString, "\x02\x00\x00\x00\x00\x00\x00\x00hi"), "hi"},
+		{raw(ggufArray, "\x06\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x40"), []float64{2}},
+		{raw(ggufArray, "\x07\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x01\x00"), []bool{true, false}},
+		{raw(ggufArray, "\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x80"), []int64{-128}},
+		{raw(ggufArray, "\x02\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x02"), []uint64{513}},
+	} {
+		key := fmt.Sprint("key", i)
+		b.meta, want[key] = append(b.meta, ggufPair{key, c.raw}), c.want
+	}
+	file := b.bytes()
+	g, err := parseGGUF(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, v := range want {
+		if !reflect.DeepEqual(g.meta[key], v) {
+			t.Errorf("%s: %T %v, want %T %v", key, g.meta[key], g.meta[key], v, v)
+		}
+	}
+}
+
+// A file that shrinks or fails while it is read gives an error with the tensor's name, not a half-filled buffer.
+func TestReadAfterTruncation(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.gguf")
+	if err := os.WriteFile(path, tinyGGUF().bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if c.DType("model.norm.weight") != "F16" {
+		t.Errorf("stored as %q, want F16", c.DType("model.norm.weight"))
+	}
+	if err := os.Truncate(path, 20000); err != nil {
+		t.Fatal(err)
+	}
+	const name = "model.layers.0.mlp.down_proj.weight"
+	for _, err := range []error{c.ReadF32(name, make([]float32, 32*64)), c.ReadBF16(name, make([]uint16, 32*64))} {
+		if err == nil || !strings.Contains(err.Error(), "tensor "+name+": read 0 of 4096 bytes") {
+			t.Errorf("error %v", err)
+		}
 	}
 }
 

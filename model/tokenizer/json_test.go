@@ -95,12 +95,19 @@ func TestFromFile(t *testing.T) {
 	}
 }
 
-// Any bytes give a tokenizer that works or an error.
+// Whatever is written at any place of a file, it gives a tokenizer that works or an error.
 func FuzzFromJSON(f *testing.F) {
-	f.Add([]byte(smallJSON(f)))
-	f.Add([]byte(`{"model":{"type":"BPE","vocab":{"a":1},"merges":["a b",["c"]]},"added_tokens":[{"id":-1,"content":""}]}`))
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		tok, err := FromJSON(raw)
+	valid := smallJSON(f)
+	f.Add(uint(0), uint(len(valid)), `{"model":{"type":"BPE","vocab":{"a":1},"merges":["a b",["c"]]},"added_tokens":[{"id":-1,"content":""}]}`)
+	for _, c := range []struct{ old, new string }{
+		{`"!":3`, `"!":-1`}, {`["a","a"]`, `"a a"`}, {`"id":2`, `"id":2147483647`}, {`"model":{`, `"model":[`}, {`"special":true`, `"special":false`}, {`null`, `{}`},
+	} {
+		f.Add(uint(strings.Index(valid, c.old)), uint(len(c.old)), c.new)
+	}
+	f.Fuzz(func(t *testing.T, at, cut uint, insert string) {
+		at = min(at, uint(len(valid)))
+		raw := valid[:at] + insert + valid[at+min(cut, uint(len(valid))-at):]
+		tok, err := FromJSON([]byte(raw))
 		if err != nil {
 			return
 		}

@@ -250,6 +250,38 @@ func TestGGUFEqualsJSON(t *testing.T) {
 	}
 }
 
+func TestFromGGUFRefuses(t *testing.T) {
+	bytes := make([]string, 256)
+	for b := range bytes {
+		bytes[b] = string(byteRune[b])
+	}
+	types := slices.Repeat([]int64{GGUFNormal}, 256)
+	if _, err := FromGGUF(bytes, nil, types); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		why    string
+		tokens []string
+		merges []string
+		types  []int64
+		want   string
+	}{
+		{"nothing", nil, nil, nil, "0 tokens"},
+		{"types for other tokens", bytes, nil, types[1:], "256 tokens, 255 token types"},
+		{"a byte too few", bytes[1:], nil, types[1:], "no token for byte 0x00"},
+		{"the same token twice", append(slices.Clone(bytes), "a"), nil, append(slices.Clone(types), 1), "are both"},
+		{"a merge of unknown tokens", bytes, []string{"a b"}, types, `merge 0, "a b"`},
+		{"a merge of one", bytes, []string{"a"}, types, "want two tokens"},
+		{"SentencePiece's space", append(slices.Clone(bytes), "\u2581a"), nil, append(slices.Clone(types), 1), "byte alphabet"},
+		{"a merge that makes a control token", append(slices.Clone(bytes), "ab"), []string{"a b"}, append(slices.Clone(types), GGUFControl), "text could become one"},
+		{"an empty control token", append(slices.Clone(bytes), ""), nil, append(slices.Clone(types), GGUFControl), "token 256 is empty"},
+	} {
+		if _, err := FromGGUF(c.tokens, c.merges, c.types); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q in it", c.why, err, c.want)
+		}
+	}
+}
+
 func TestConcurrentUse(t *testing.T) {
 	fresh, err := FromJSON(qwenJSON())
 	if err != nil {

@@ -106,6 +106,20 @@ func TestTrainRefuses(t *testing.T) {
 	}
 }
 
+// Normalisation can write a control token that was not in the text before: it must not become one by merging.
+func TestTrainMakesNoControlToken(t *testing.T) {
+	tok, err := Train([]string{"e\u0301e\u0301 e\u0301"}, 300, []string{"\u00e9"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids := tok.Encode("e\u0301"); slices.ContainsFunc(ids, tok.IsControl) || tok.Decode(ids) != "\u00e9" {
+		t.Errorf("%v decodes to %q", ids, tok.Decode(ids))
+	}
+	if ids := tok.EncodeSpecial("\u00e9"); !slices.Equal(ids, []int32{0}) {
+		t.Errorf("the control token itself is %v", ids)
+	}
+}
+
 // Two megabytes of sentences with made-up words, a vocabulary of 4,096.
 func BenchmarkTrain(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
