@@ -48,6 +48,9 @@ type Contrast struct {
 	Verdict stats.Verdict `json:"verdict,omitempty"` // empty where no training run is on either side, or the metric is no score
 	Reason  string        `json:"reason,omitempty"`
 	Margin  Num           `json:"margin"`
+	// Sentence is what stats lets be said, every interval with its scope; Spread says how little is known of run-to-run noise.
+	Sentence string `json:"sentence,omitempty"`
+	Spread   string `json:"spread,omitempty"`
 
 	Stats stats.Comparison `json:"-"`
 }
@@ -117,6 +120,9 @@ func (r *Report) contrasts() error {
 		}
 		if !strings.HasPrefix(metric, "pass@") {
 			con.Verdict = "" // more talk, or more tokens, is neither better nor worse
+		}
+		if con.Verdict != "" {
+			con.Sentence, con.Spread = c.Sentence(stats.Names{A: r.Display(a), B: r.Display(b), Metric: metric}), c.RunSpread()
 		}
 		r.Contrasts[key] = con
 		r.ContrastOrder = append(r.ContrastOrder, key)

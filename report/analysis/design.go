@@ -33,13 +33,14 @@ type PlanValues struct {
 
 // Resolution is what one design can tell.
 type Resolution struct {
-	Runs    int  `json:"runs_per_arm"`
-	Tasks   int  `json:"tasks"`
-	Samples int  `json:"samples"`
-	Half    Num  `json:"half_width"`
-	MDE80   Num  `json:"mde80"` // the smallest true difference found in 80% of repetitions
-	Seconds Num  `json:"device_seconds"`
-	Actual  bool `json:"actual"`
+	Runs    int    `json:"runs_per_arm"`
+	Tasks   int    `json:"tasks"`
+	Samples int    `json:"samples"`
+	Half    Num    `json:"half_width"`
+	MDE80   Num    `json:"mde80"` // the smallest true difference found in 80% of repetitions
+	Seconds Num    `json:"device_seconds"`
+	Actual  bool   `json:"actual"`
+	Text    string `json:"text"` // what it can tell, in words
 }
 
 // Runs is stats.RunsRow.
@@ -63,7 +64,7 @@ func resolution(d stats.Design, p stats.Plan) (*Resolution, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Resolution{Runs: d.RunsA, Tasks: d.Tasks, Samples: d.Samples, Half: Num(res.Half), MDE80: Num(res.MDE80)}, nil
+	return &Resolution{Runs: d.RunsA, Tasks: d.Tasks, Samples: d.Samples, Half: Num(res.Half), MDE80: Num(res.MDE80), Text: res.String()}, nil
 }
 
 func (r *Report) design() {

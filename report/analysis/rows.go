@@ -31,6 +31,20 @@ type Row struct {
 	evals []*Eval
 }
 
+// Display is how the write-up calls a row.
+func (r *Report) Display(w *Row) string {
+	model, prompt := "Untrained", w.Prompt
+	for _, a := range r.Plan.Arms {
+		if a.Name == w.Model {
+			model = a.Display
+		}
+		if a.Name == w.Prompt {
+			prompt = a.Prompt
+		}
+	}
+	return model + ", " + prompt
+}
+
 func rowKey(model, prompt string) string { return model + "-" + prompt }
 
 func (w *Row) outcomes(of func(*Eval) []stats.Cell) stats.Outcomes {
