@@ -5,8 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxBridge is how far from the word "answer" its "is", ":" or "=" may stand, in bytes: "answer to the first question is".
-const maxBridge = 80
+// How far from the word "answer" its verb or sign may stand, in bytes: "answer to the first of the questions is", "answer (in
+// dollars):". A sign further away belongs to something else: "multiply the answer by 100 to get the percentage: ...".
+const (
+	maxVerbBridge = 80
+	maxSignBridge = 24
+)
 
 // readAnswerIs reads the number after the last "answer is", "answer:" or "answer =". If no number begins there it has found
 // nothing; a number followed by a second one, or a negation, is a verdict.
@@ -48,11 +52,12 @@ func lastAnswer(s string) int {
 // bridge looks in the rest of the clause at s[i:] for the word or sign that introduces the answer, and returns the index
 // after it.
 func bridge(s string, i int) (start int, ok bool) {
-	for stop := min(len(s), i+maxBridge); i < stop; {
+	begin := i
+	for stop := min(len(s), i+maxVerbBridge); i < stop; {
 		c := s[i]
 		switch {
 		case c == ':' || c == '=':
-			return skipIntro(s, i+1), true
+			return skipIntro(s, i+1), i-begin <= maxSignBridge
 		case c == '\n' || c == '.' || c == '!' || c == '?' || c == ';':
 			return 0, false
 		case isASCIILetter(rune(c)):

@@ -69,6 +69,8 @@ func TestExtraction(t *testing.T) {
 		{"answer is", "So the answer is 42.", AnswerIs, "42", ""},
 		{"with words between", "The answer to the first of the questions is 42.", AnswerIs, "42", ""},
 		{"a colon", "Answer: 42", AnswerIs, "42", ""},
+		{"a colon after a label", "Answer (in whole dollars): 42", AnswerIs, "42", ""},
+		{"a colon of another clause", "Multiply the answer by 100 to get the percentage: 0.42 * 100 = 42% of 5, so 2.1", LastNumber, "21/10", ""},
 		{"an equals sign", "answer = 42 apples", AnswerIs, "42", ""},
 		{"on the next line, bold", "**Final Answer:**\n\n**42**", AnswerIs, "42", ""},
 		{"in math", `The answer is \(\frac{84}{2}\) cups.`, AnswerIs, "42", ""},
