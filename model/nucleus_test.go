@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sort"
 	"testing"
 
@@ -91,6 +92,7 @@ func TestTopPEqualsSorting(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer p.Close()
+		sharp, all := 0, 0
 		for _, top := range []float32{1e-9, 0.01, 0.1, 0.3, 0.5, 0.8, 0.9, 0.95, 0.99, 0.9999, math.Nextafter32(1, 0)} {
 			in := []*tensors.Tensor{tensors.FromFlatDataAndDimensions(flat, n, v), tensors.FromScalar(top)}
 			out, err := p.Run(in...)
@@ -103,11 +105,12 @@ func TestTopPEqualsSorting(t *testing.T) {
 			for i, c := range cases {
 				// f32 sums are off by a few 1e-7; what lies within topP's own resolution of the border may go either way.
 				least, most := nucleus(c.z, float64(top)*(1-3e-6), 0), nucleus(c.z, float64(top)*(1+3e-6), 4e-6)
-				exact := nucleus(c.z, float64(top), 0)
-				equal := true
+				if slices.Equal(least, most) {
+					sharp++
+				}
+				all++
 				for j := range v {
 					kept := got[i*v+j] != 0
-					equal = equal && kept == exact[j]
 					// Below e^-40 there is no probability: the reference reaches there only when rounding asks for all of it.
 					if least[j] && !kept && float64(c.z[j]) > float64(maxOf(c.z))-39 {
 						t.Fatalf("%s (case %d), p %g: token %d with logit %g is left out", c.why, i, top, j, c.z[j])
@@ -116,11 +119,10 @@ func TestTopPEqualsSorting(t *testing.T) {
 						t.Fatalf("%s (case %d), p %g: token %d with logit %g is kept", c.why, i, top, j, c.z[j])
 					}
 				}
-				// One rounding below 1, f32 sums decide what is left out; elsewhere the set is the sort's own.
-				if !equal && top < 0.99999 {
-					t.Errorf("%s (case %d), p %g: not the set that sorting gives", c.why, i, top)
-				}
 			}
+		}
+		if sharp < all*9/10 {
+			t.Errorf("the tolerance leaves one answer for only %d of %d sets", sharp, all)
 		}
 	})
 }
