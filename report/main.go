@@ -1,5 +1,9 @@
 // Command report turns the artifacts of an experiment into its write-up, and holds the tools around it.
 //
+//	go run ./report [runs/NAME]         writes the report of a run; go run ./report -help says what
+//	go run ./report check [runs/NAME]   is the report what the artifacts give? exit 0 fresh, 1 stale, 2 cannot tell
+//	go run ./report lint [runs/NAME]    finds numbers that are bound to nothing, dead references, figures without text
+//	go run ./report verify [runs/NAME]  grades every reply again and computes every number again
 //	go run ./report compare FILE.csv    the same statistics for results made elsewhere
 package main
 
@@ -23,7 +27,10 @@ type command struct {
 
 // commands lists the tools.
 var commands = map[string]command{
+	"check":   {"says whether a report is what the artifacts give", runCheck},
 	"compare": {"compares two arms from a CSV of answers made anywhere", runCompare},
+	"lint":    {"finds numbers that are bound to nothing", runLint},
+	"verify":  {"grades every reply again and computes every number again", runVerify},
 }
 
 // usageError marks a mistake in how the command was called: exit code 2.
@@ -46,6 +53,9 @@ func exitCode(err error, stderr io.Writer) int {
 		return 0
 	}
 	fmt.Fprintln(stderr, "report:", err)
+	if state := (stateError{}); errors.As(err, &state) {
+		return int(state.state)
+	}
 	if errors.As(err, new(usageError)) {
 		return 2
 	}
@@ -53,14 +63,15 @@ func exitCode(err error, stderr io.Writer) int {
 }
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		c, ok := commands[args[0]]
-		if !ok {
-			return usagef("unknown command %q: expected one of %s", args[0], strings.Join(commandNames(), ", "))
+	if len(args) > 0 {
+		if c, ok := commands[args[0]]; ok {
+			return c.run(ctx, args[1:], stdin, stdout, stderr)
 		}
-		return c.run(ctx, args[1:], stdin, stdout, stderr)
+		if _, err := os.Stat(args[0]); err != nil && !strings.HasPrefix(args[0], "-") {
+			return usagef("%q is neither a run nor a command: expected a folder, or one of %s", args[0], strings.Join(commandNames(), ", "))
+		}
 	}
-	return usagef("no command: expected one of %s", strings.Join(commandNames(), ", "))
+	return runWrite(ctx, args, stdin, stdout, stderr)
 }
 
 func commandNames() []string {

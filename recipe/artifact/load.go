@@ -168,6 +168,22 @@ func Load(fsys fs.FS) (*Record, error) {
 	return r, nil
 }
 
+// Started is when the run's first process began, as it recorded itself; the rest of the folder is not read.
+func Started(fsys fs.FS) (string, error) {
+	raw, err := fs.ReadFile(fsys, EnvFile)
+	if err != nil {
+		return "", fmt.Errorf("artifact: %w", err)
+	}
+	var ef envFile
+	if err := decodeStrict(EnvFile, raw, &ef); err != nil {
+		return "", err
+	}
+	if len(ef.Sessions) == 0 {
+		return "", fmt.Errorf("artifact: %s has no session", EnvFile)
+	}
+	return ef.Sessions[0].Started, nil
+}
+
 func loadTraining(fsys fs.FS, run experiment.Run, m *Manifest) (TrainingRecord, error) {
 	var t TrainingRecord
 	raw, err := fs.ReadFile(fsys, run.Name+"/"+ConfigFile)

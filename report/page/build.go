@@ -19,6 +19,8 @@ type Document struct {
 	Checks  []artifact.Check      `json:"checks"`
 	Tally   map[string]int        `json:"checks_by_status"`
 	Figures map[string]FigureText `json:"figures"`
+	// CurveWindow is the width of the centred mean in the training curves, in steps.
+	CurveWindow int `json:"curve_window"`
 }
 
 // FigureText is a figure's words and data.
@@ -53,7 +55,7 @@ func build(fsys fs.FS, rec *artifact.Record, o Options) (Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := &Document{Report: an, Figures: map[string]FigureText{}, Tally: map[string]int{"pass": 0, "fail": 0, "not run": 0, "vacuous": 0}}
+	doc := &Document{Report: an, CurveWindow: curveWindow, Figures: map[string]FigureText{}, Tally: map[string]int{"pass": 0, "fail": 0, "not run": 0, "vacuous": 0}}
 	doc.Checks = audit.Run(audit.Subject{Record: rec, Analysis: an, FS: fsys})
 	for _, c := range doc.Checks {
 		doc.Tally[string(c.Status)]++

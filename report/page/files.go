@@ -16,6 +16,9 @@ import (
 	"teamtalk/report/analysis"
 )
 
+// Sum is the SHA-256 of b in hexadecimal, as manifests hold it.
+func Sum(b []byte) string { return sum(b) }
+
 func sum(b []byte) string {
 	h := sha256.Sum256(b)
 	return hex.EncodeToString(h[:])

@@ -1,0 +1,218 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"teamtalk/recipe/artifact"
+	"teamtalk/report/analysis"
+	"teamtalk/report/audit"
+)
+
+// State is the outcome of Check.
+type State int
+
+// The states; they are the exit codes of "report check".
+const (
+	Fresh      State = 0 // the report is what the artifacts give
+	Stale      State = 1 // it is not
+	CannotTell State = 2 // there is no report, or the artifacts cannot be read
+)
+
+func (s State) String() string { return [...]string{"fresh", "stale", "cannot tell"}[s] }
+
+// Check makes the report again in memory and compares it with the one in the folder stored. The lines say why: which artifacts changed, which
+// files differ, and how report.md would change.
+func Check(run, stored fs.FS, o Options) (State, []string) {
+	raw, err := fs.ReadFile(stored, "manifest.json")
+	if err != nil {
+		return CannotTell, []string{"there is no report here: " + err.Error()}
+	}
+	var m Manifest
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return CannotTell, []string{"the report's manifest.json is not what this program wrote: " + err.Error()}
+	}
+	if m.Texts != "" && len(o.Questions) == 0 {
+		return CannotTell, []string{"the page shows questions of a data set that is not at hand: give -data"}
+	}
+	now, err := Build(run, o)
+	if err != nil {
+		return CannotTell, []string{"the artifacts cannot be read: " + err.Error()}
+	}
+	var lines []string
+	differ := false
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		old, err := fs.ReadFile(stored, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			lines = append(lines, name+": missing")
+		case err != nil:
+			return CannotTell, []string{err.Error()}
+		case !bytes.Equal(old, now[name]):
+			lines = append(lines, name+": differs"+edited(m, name, old))
+		default:
+			continue
+		}
+		differ = true
+	}
+	for _, f := range m.Files {
+		if _, ok := now[f.Path]; !ok {
+			lines, differ = append(lines, f.Path+": is not made any more"), true
+		}
+	}
+	if !differ {
+		return Fresh, nil
+	}
+	var fresh Manifest
+	if err := json.Unmarshal(now["manifest.json"], &fresh); err != nil {
+		return CannotTell, []string{err.Error()}
+	}
+	changed := inputChanges(m.Inputs, fresh.Inputs)
+	if len(changed) == 0 {
+		changed = []string{"no artifact changed since: the report was edited, or another version of this program made it"}
+	}
+	lines = append(changed, lines...)
+	if old, err := fs.ReadFile(stored, "report.md"); err == nil && !bytes.Equal(old, now["report.md"]) {
+		lines = append(lines, "report.md would change:")
+		lines = append(lines, Diff(string(old), string(now["report.md"]))...)
+	}
+	return Stale, lines
+}
+
+// edited says whether a file was changed by hand after it was made.
+func edited(m Manifest, name string, data []byte) string {
+	for _, f := range m.Files {
+		if f.Path == name && f.SHA256 != sum(data) {
+			return ", and was edited after it was made"
+		}
+	}
+	return ""
+}
+
+func inputChanges(old, now map[string]string) []string {
+	var out []string
+	for _, p := range slices.Sorted(maps.Keys(now)) {
+		if was, ok := old[p]; !ok {
+			out = append(out, "artifact "+p+": new")
+		} else if was != now[p] {
+			out = append(out, fmt.Sprintf("artifact %s: changed, sha256 %.12s was %.12s", p, now[p], was))
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(old)) {
+		if _, ok := now[p]; !ok {
+			out = append(out, "artifact "+p+": gone")
+		}
+	}
+	return out
+}
+
+// Verified is one thing that Verify did.
+type Verified struct {
+	OK   bool
+	What string
+}
+
+// Verify trusts nothing that was recorded: every file against its checksum, weights included; every check, which grades every reply again
+// and recomputes every logged metric; the report made again and compared; every claim formatted again from report.json, at its place in report.md.
+func Verify(run, stored fs.FS, o Options) ([]Verified, error) {
+	var out []Verified
+	say := func(ok bool, format string, args ...any) {
+		out = append(out, Verified{ok, fmt.Sprintf(format, args...)})
+	}
+	rec, err := artifact.Load(run)
+	if err != nil {
+		return nil, err
+	}
+	if rec.Manifest == nil {
+		say(false, "the run is not complete: %s", strings.Join(rec.Missing, ", "))
+	} else {
+		faults, err := rec.Manifest.Verify(run, true)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range faults {
+			say(false, "%s", f)
+		}
+		if len(faults) == 0 {
+			say(true, "%d files are what the manifest says, weights included", len(rec.Manifest.Files))
+		}
+	}
+	an, err := analysis.New(rec)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range audit.Run(audit.Subject{Record: rec, Analysis: an, FS: run}) {
+		switch c.Status {
+		case artifact.Fail, artifact.Vacuous:
+			say(false, "check %s: %s: %s", c.ID, c.Status, c.Value)
+		case artifact.Pass:
+			say(true, "check %s: %s", c.ID, c.Value)
+		}
+	}
+	files := Files{}
+	for _, name := range []string{"report.md", "report.json", "claims.json"} {
+		if files[name], err = fs.ReadFile(stored, name); err != nil {
+			return nil, fmt.Errorf("page: there is no report to verify: %w", err)
+		}
+	}
+	n, bad := VerifyClaims(files)
+	for _, b := range bad {
+		say(false, "%s", b)
+	}
+	if len(bad) == 0 {
+		say(true, "%d claims are what report.json gives, where claims.json says", n)
+	}
+	state, lines := Check(run, stored, o)
+	if state != Fresh {
+		say(false, "made again, the report is %s: %s", state, strings.Join(lines[:min(3, len(lines))], "; "))
+	} else {
+		say(true, "made again, the report is the same, byte for byte")
+	}
+	return out, nil
+}
+
+// VerifyClaims formats every claim of claims.json again and looks for it at its place in report.md. It returns how many there are, and what is wrong.
+func VerifyClaims(files Files) (n int, bad []string) {
+	var cs Claims
+	if err := json.Unmarshal(files["claims.json"], &cs); err != nil {
+		return 0, []string{"claims.json: " + err.Error()}
+	}
+	if got := sum(files["report.json"]); got != cs.Report {
+		bad = append(bad, fmt.Sprintf("claims.json is of another report.json: sha256 %.12s, expected %.12s", got, cs.Report))
+	}
+	t, err := newTree(files["report.json"])
+	if err != nil {
+		return len(cs.Claims), append(bad, err.Error())
+	}
+	lines := strings.Split(string(files["report.md"]), "\n")
+	for _, c := range cs.Claims {
+		v, err := t.at(c.Pointer)
+		if err != nil {
+			bad = append(bad, fmt.Sprintf("claim %d: %v", c.ID, err))
+			continue
+		}
+		text, err := Format(c.Pointer, c.Format, v)
+		if err != nil {
+			bad = append(bad, fmt.Sprintf("claim %d: %v", c.ID, err))
+			continue
+		}
+		if text != c.Text {
+			bad = append(bad, fmt.Sprintf("claim %d: %s is %q, claimed %q", c.ID, c.Pointer, text, c.Text))
+		}
+		if c.Line < 1 || c.Line > len(lines) {
+			bad = append(bad, fmt.Sprintf("claim %d: report.md has no line %d", c.ID, c.Line))
+			continue
+		}
+		rs, want := []rune(lines[c.Line-1]), []rune(c.Text)
+		if at := c.Column - 1; at < 0 || at+len(want) > len(rs) || string(rs[at:at+len(want)]) != c.Text {
+			bad = append(bad, fmt.Sprintf("claim %d: report.md line %d does not say %q", c.ID, c.Line, c.Text))
+		}
+	}
+	return len(cs.Claims), bad
+}

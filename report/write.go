@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"teamtalk/recipe/artifact"
+	"teamtalk/report/page"
+)
+
+const writeHelp = `usage: go run ./report [flags] [runs/NAME]
+
+Writes the write-up of a run from its artifacts into runs/NAME/report: report.md, report.html (one file, opens offline), report.json (every number),
+tasks.csv, eval_results.yaml, claims.json (number -> artifact), figures, manifest.json. Without a name it takes the newest complete run
+under runs/. An incomplete run gets a page that says what is missing.
+
+The section Learned can be written by hand: put learned.md into the report's folder. It is a template; numbers are bindings such as
+{{b "+3" "contrasts" "primary" "delta"}}, and a number that is typed in fails report lint.
+
+`
+
+// target is a run and its report's folder, from flags that all commands share.
+type target struct {
+	run, out string
+	data     string
+	force    bool
+}
+
+// flagsFor declares the shared flags and parses them; the run may stand before, between or after them.
+func flagsFor(name string, args []string, stdout io.Writer) (*target, error) {
+	t := &target{}
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // a mistake is reported once, by the caller
+	flags.StringVar(&t.out, "out", "", "the report's `folder`; runs/NAME/report if absent")
+	flags.StringVar(&t.data, "data", "", "a `folder` with the data set's *.jsonl files, to show questions on the page")
+	if name == "write" {
+		flags.BoolVar(&t.force, "force", false, "write over a report that was edited by hand")
+	}
+	rest, err := parseAnywhere(flags, args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		io.WriteString(stdout, writeHelp)
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
+		return nil, nil
+	case err != nil:
+		return nil, usageError{err}
+	case len(rest) > 1:
+		return nil, usagef("one run at a time: found %q", rest)
+	case len(rest) == 1:
+		t.run = rest[0]
+	default:
+		if t.run, err = newest("runs"); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := os.Stat(filepath.Join(t.run, artifact.ExperimentFile)); err != nil {
+		return nil, usagef("%s is not a run: expected a folder with %s in it, such as those that go run ./recipe makes", t.run, artifact.ExperimentFile)
+	}
+	if t.out == "" {
+		t.out = filepath.Join(t.run, artifact.ReportDir)
+	}
+	return t, nil
+}
+
+// newest is the complete run whose first session started last; the clock is the run's, not this machine's. Equal times go by name.
+func newest(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	best, when := "", ""
+	for _, e := range entries {
+		run := filepath.Join(dir, e.Name())
+		if _, err := os.Stat(filepath.Join(run, artifact.ManifestFile)); err != nil {
+			continue
+		}
+		started, err := artifact.Started(os.DirFS(run))
+		if err == nil && started >= when {
+			best, when = run, started
+		}
+	}
+	if best == "" {
+		return "", usagef("there is no complete run under %s/: make one with go run ./recipe, or name one", dir)
+	}
+	return best, nil
+}
+
+// options reads what the page may show beside the artifacts.
+func (t *target) options() (page.Options, error) {
+	var o page.Options
+	learned, err := os.ReadFile(filepath.Join(t.out, "learned.md"))
+	if err == nil {
+		o.Learned = string(learned)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return o, err
+	}
+	if t.data != "" {
+		if o.Questions, err = questions(t.run, t.data); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// runWrite makes the report.
+func runWrite(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	t, err := flagsFor("write", args, stdout)
+	if err != nil || t == nil {
+		return err
+	}
+	o, err := t.options()
+	if err != nil {
+		return err
+	}
+	files, err := page.Build(os.DirFS(t.run), o)
+	if err != nil {
+		return err
+	}
+	if !t.force {
+		if err := unedited(t.out); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		path := filepath.Join(t.out, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := artifact.WriteFile(path, files[name]); err != nil {
+			return err
+		}
+		fmt.Fprintln(stdout, path)
+	}
+	return nil
+}
+
+// unedited refuses to write over a file of an earlier report that is not as the report left it.
+func unedited(out string) error {
+	raw, err := os.ReadFile(filepath.Join(out, "manifest.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	var m page.Manifest
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return fmt.Errorf("%s/manifest.json is not what this program wrote: %w; give another -out", out, err)
+	}
+	for _, f := range m.Files {
+		data, err := os.ReadFile(filepath.Join(out, filepath.FromSlash(f.Path)))
+		if err == nil && page.Sum(data) != f.SHA256 {
+			return fmt.Errorf("%s was edited after the report was made; nothing was written: put your text into learned.md, give another -out, or write over it with -force",
+				filepath.Join(out, filepath.FromSlash(f.Path)))
+		}
+	}
+	return nil
+}
