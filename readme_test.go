@@ -1,0 +1,235 @@
+// Package readme_test holds what a newcomer reads against what the programs do: every command in the README exists, knows the
+// flags that it is given and, where that takes seconds, is run.
+package readme_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// quick are the commands that the test runs: the tools, by how a line goes on after "go run ./".
+var quick = []string{"recipe grade", "recipe tokenize", "recipe score", "recipe generate", "report compare"}
+
+// elsewhere are the commands that it does not run, only looks up with their flags, and what does run them.
+var elsewhere = map[string]string{
+	"make run":         ".ci/run, by its parts",
+	"make test":        ".ci/run",
+	"make plugin-cuda": "nothing here: 1.9 GB; the pins are tested in setup_test.go",
+	"make reproduce MODEL=hub:Qwen/Qwen2.5-1.5B-Instruct DATA=fetch":                 "nothing here: a GPU",
+	"go run ./recipe -selftest":                                                      "recipe/selftest's test",
+	"go run ./recipe":                                                                ".ci/run",
+	"go run ./recipe -arm recipe -steps 80":                                          "nothing here: the command above with other values",
+	"go run ./recipe -resume runs/mini-1":                                            "recipe/lab's tests",
+	"go run ./recipe -preset qwen -model hub:Qwen/Qwen2.5-1.5B-Instruct -data fetch": "nothing here: a GPU and a network",
+	"go run ./report":                                                                ".ci/run",
+	"go run ./report runs/mini-1":                                                    ".ci/run, with the name of its run",
+	"go run ./report check":                                                          "report's tests",
+	"go run ./report lint":                                                           "report's tests",
+	"go run ./report verify":                                                         "report's tests",
+}
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// blocks are the fenced blocks of a language.
+func blocks(text, language string) (all []string) {
+	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// commands are the lines of the README's sh blocks without comments.
+func commands(t *testing.T) (all []string) {
+	comment := regexp.MustCompile(`(^|\s+)# .*$`)
+	for _, block := range blocks(readme(t), "sh") {
+		for _, line := range strings.Split(block, "\n") {
+			if line = strings.TrimSpace(comment.ReplaceAllString(line, "")); line != "" {
+				all = append(all, line)
+			}
+		}
+	}
+	if len(all) < 10 {
+		t.Fatalf("found %d commands in the README: the test does not read it as it is written", len(all))
+	}
+	return all
+}
+
+func TestCommands(t *testing.T) {
+	bin := build(t)
+	workplace := t.TempDir()
+	for _, name := range []string{"recipe", "model", ".plugin"} {
+		abs, err := filepath.Abs(name)
+		if err == nil {
+			err = os.Symlink(abs, filepath.Join(workplace, name))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[string]bool{}
+	for _, line := range commands(t) {
+		seen[line] = true
+		t.Run(line, func(t *testing.T) {
+			if target, ok := strings.CutPrefix(line, "make "); ok {
+				checkTarget(t, strings.Fields(target)[0])
+			} else {
+				checkFlags(t, bin, line)
+			}
+			if where := elsewhere[line]; where == "" {
+				runLine(t, bin, workplace, line)
+			} else if where == ".ci/run" {
+				checkCI(t, line)
+			}
+		})
+	}
+	for line := range elsewhere {
+		if !seen[line] {
+			t.Errorf("the README no longer has %q: take it out of this test", line)
+		}
+	}
+}
+
+// build makes bin/recipe and bin/report in a folder of the test's.
+func build(t *testing.T) string {
+	t.Helper()
+	bin := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", bin+"/", "./recipe", "./report").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return bin
+}
+
+func checkTarget(t *testing.T, target string) {
+	t.Helper()
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(target) + `:`).Match(makefile) {
+		t.Errorf("the Makefile has no target %s", target)
+	}
+}
+
+func checkCI(t *testing.T, line string) {
+	t.Helper()
+	ci, err := os.ReadFile(".ci/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// CI may add flags, to be quicker, and calls built programs by the same names.
+	if !strings.Contains(string(ci), line) && !strings.Contains(string(ci), strings.Replace(line, "go run ./", "bin/", 1)) {
+		t.Errorf(".ci/run does not run it")
+	}
+}
+
+var (
+	goRun    = regexp.MustCompile(`go run \./(recipe|report)\b([^|<>]*)`)
+	quoted   = regexp.MustCompile(`'[^']*'`)
+	flagWord = regexp.MustCompile(`^--?([A-Za-z][A-Za-z0-9_-]*)(=.*)?$`)
+	helpFlag = regexp.MustCompile(`(?m)^\s+-([A-Za-z][A-Za-z0-9_-]*)`)
+	command  = regexp.MustCompile(`^[a-z]+$`)
+)
+
+// checkFlags asks the program itself, by -h, whether it has the subcommand and the flags of a line.
+func checkFlags(t *testing.T, bin, line string) {
+	t.Helper()
+	m := goRun.FindStringSubmatch(line)
+	if m == nil {
+		t.Fatalf("expected make or go run ./recipe or ./report")
+	}
+	words := strings.Fields(quoted.ReplaceAllString(m[2], "quoted"))
+	ask := []string{"-h"}
+	if len(words) > 0 && command.MatchString(words[0]) {
+		ask = []string{words[0], "-h"}
+	}
+	help, err := exec.Command(filepath.Join(bin, m[1]), ask...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", m[1], strings.Join(ask, " "), err, help)
+	}
+	var known []string
+	for _, f := range helpFlag.FindAllStringSubmatch(string(help), -1) {
+		known = append(known, f[1])
+	}
+	for _, w := range words {
+		if f := flagWord.FindStringSubmatch(w); f != nil && !slices.Contains(known, f[1]) {
+			t.Errorf("%s %s knows no flag -%s, only %q", m[1], words[0], f[1], known)
+		}
+	}
+}
+
+// runLine runs a line as it stands, with the built programs.
+func runLine(t *testing.T, bin, dir, line string) {
+	t.Helper()
+	if !slices.ContainsFunc(quick, func(q string) bool { return strings.Contains(line, "go run ./"+q) }) {
+		t.Fatalf("nothing runs this command: put it into quick or elsewhere")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, "sh", "-euc", strings.ReplaceAll(line, "go run ./", bin+"/"))
+	c.Dir = dir
+	c.Env = append(os.Environ(), "PWD="+dir)
+	out, err := c.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			out = append(out, exit.Stderr...)
+		}
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if len(out) == 0 && !strings.Contains(line, ">") {
+		t.Error("it prints nothing")
+	}
+}
+
+// The table of dependencies is go.mod's list of direct requirements and tools, with the same versions.
+func TestDependencies(t *testing.T) {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	tools := string(mod)
+	tools = tools[strings.Index(tools, "\ntool ("):]
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) (v\S+)( // indirect)?$`).FindAllStringSubmatch(string(mod), -1) {
+		if m[3] == "" || strings.Contains(tools, m[1]+"/") {
+			want = append(want, m[1]+" "+m[2])
+		}
+	}
+	var got []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\S+)` \\| (v\\S+) \\| .{10,} \\|$").FindAllStringSubmatch(readme(t), -1) {
+		got = append(got, m[1]+" "+m[2])
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) || len(want) == 0 {
+		t.Errorf("the README's table has\n%s\ngo.mod has\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestLayout(t *testing.T) {
+	listed := blocks(readme(t), "text")
+	if len(listed) != 1 {
+		t.Fatalf("expected one block with the layout, found %d", len(listed))
+	}
+	for _, line := range strings.Split(strings.TrimSpace(listed[0]), "\n") {
+		dir := strings.Fields(line)[0]
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			t.Errorf("the README's layout names %s, which is no folder", dir)
+		}
+	}
+}
