@@ -34,14 +34,18 @@ func topP(z, p *Node) *Node {
 	target := Mul(ReduceSum(e, -1), p) // [n]
 	low := MulScalar(OnesLike(target), -depth)
 	step := MulScalar(OnesLike(target), depth/ways)
-	g := z.Graph()
+	none := ZerosLike(z)
 	for range rounds {
-		// The thresholds low + i·step that still leave enough; their number moves low.
-		marks := Add(Reshape(low, n, 1, 1), Mul(Reshape(step, n, 1, 1), AddScalar(Iota(g, shapes.Make(dtypes.Float32, 1, ways-1, 1), 1), 1)))
-		above := GreaterOrEqual(BroadcastToDims(Reshape(z, n, 1, v), n, ways-1, v), BroadcastToDims(marks, n, ways-1, v))
-		mass := ReduceSum(Where(above, BroadcastToDims(Reshape(e, n, 1, v), n, ways-1, v), zeros(g, dtypes.Float32, n, ways-1, v)), -1)
-		enough := GreaterOrEqual(mass, BroadcastToDims(Reshape(target, n, 1), n, ways-1))
-		low = Add(low, Mul(step, ReduceSum(f32(enough), -1)))
+		// The thresholds low + i·step that still leave enough; their number moves low. The sums are apart so that a compiler can
+		// take them in one reading of z.
+		moves := ZerosLike(low)
+		for i := 1; i < ways; i++ {
+			mark := Add(low, MulScalar(step, float64(i)))
+			above := GreaterOrEqual(z, BroadcastToDims(Reshape(mark, n, 1), n, v))
+			mass := ReduceSum(Where(above, e, none), -1)
+			moves = Add(moves, f32(GreaterOrEqual(mass, target)))
+		}
+		low = Add(low, Mul(step, moves))
 		step = DivScalar(step, ways)
 	}
 	return GreaterOrEqual(z, BroadcastToDims(Reshape(low, n, 1), n, v))

@@ -275,21 +275,31 @@ func (s *Sampler) shapeOf(r Request) (batchShape, error) {
 }
 
 func (s *Sampler) programs(b batchShape) (prefill, loop *backend.Program, err error) {
-	if prefill = s.prefills[b]; prefill == nil {
-		if prefill, err = s.compilePrefill(b); err != nil {
-			return nil, nil, err
-		}
-		s.prefills[b] = prefill
-		s.CompileTime += prefill.CompileTime
+	prefill, loop = s.prefills[b], s.loops[b]
+	if prefill != nil && loop != nil {
+		return prefill, loop, nil
 	}
-	if loop = s.loops[b]; loop == nil {
-		if loop, err = s.compileLoop(b); err != nil {
-			return nil, nil, err
-		}
-		s.loops[b] = loop
-		s.CompileTime += loop.CompileTime
+	start := time.Now()
+	defer func() { s.CompileTime += time.Since(start) }()
+	err = backend.Together(
+		func() (err error) { prefill, err = s.compilePrefill(b); return err },
+		func() (err error) { loop, err = s.compileLoop(b); return err },
+	)
+	if err != nil {
+		return nil, nil, err
 	}
+	s.prefills[b], s.loops[b] = prefill, loop
 	return prefill, loop, nil
+}
+
+// Prepare compiles the programs of requests of r's shape, so that the first one does not wait.
+func (s *Sampler) Prepare(r Request) error {
+	b, err := s.shapeOf(r)
+	if err != nil {
+		return err
+	}
+	_, _, err = s.programs(b)
+	return err
 }
 
 // Close frees programs and the appended weights.

@@ -26,6 +26,7 @@ type command struct {
 // commands lists the tools; the experiment itself is what runs when the first argument is a flag or absent.
 var commands = map[string]command{
 	"bench":    {"measures the parts that training and evaluation are made of", runBench},
+	"pilot":    {"measures candidate prompts on train problems that the experiment does not use", runPilot},
 	"tokenize": {"turns JSON Lines of text into token ids and back", runTokenize},
 	"grade":    {"grades JSON Lines of completions and counts their turns", runGrade},
 }

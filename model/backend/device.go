@@ -143,6 +143,13 @@ func openCUDA() (*Device, error) {
 	if dir := cudaDataDir(path); dir != "" {
 		addXLAFlag("--xla_gpu_cuda_data_dir=" + dir)
 	}
+	// What XLA found out about fast kernels is kept, so that a second process neither waits for it nor chooses otherwise.
+	if cache, err := os.UserCacheDir(); err == nil {
+		dir := filepath.Join(cache, "teamtalk", "xla-autotune")
+		if os.MkdirAll(dir, 0o755) == nil {
+			addXLAFlag("--xla_gpu_per_fusion_autotune_cache_dir=" + dir)
+		}
+	}
 	// Memory grows as it is needed, so that what is used can be seen and two processes can share a card.
 	options := pjrt.NamedValuesMap{"preallocate": false, "memory_fraction": float32(0.92)}
 	d, err := openPlugin(CUDA, path, dtypes.BFloat16, options)

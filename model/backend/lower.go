@@ -3,7 +3,9 @@ package backend
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -135,13 +137,24 @@ func aliased(text string, alias map[int]int) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	taken := map[int]int{} // by output
+	for _, i := range slices.Sorted(maps.Keys(alias)) {
+		j := alias[i]
+		if i < 0 || i >= len(s.types) || j < 0 || j >= len(s.results) {
+			return "", fmt.Errorf("input %d cannot alias output %d: the program has %d inputs and %d outputs", i, j, len(s.types), len(s.results))
+		}
+		if s.types[i] != s.results[j] {
+			return "", fmt.Errorf("input %d (%s) cannot alias output %d (%s): types differ", i, s.types[i], j, s.results[j])
+		}
+		if other, twice := taken[j]; twice {
+			return "", fmt.Errorf("inputs %d and %d cannot both alias output %d", other, i, j)
+		}
+		taken[j] = i
+	}
 	args := make([]string, len(s.args))
 	for i := range s.args {
 		args[i] = s.args[i] + ": " + s.types[i]
 		if j, ok := alias[i]; ok {
-			if j >= len(s.results) || s.types[i] != s.results[j] {
-				return "", fmt.Errorf("input %d (%s) cannot alias output %d of %v: types differ", i, s.types[i], j, s.results)
-			}
 			args[i] += " {tf.aliasing_output = " + strconv.Itoa(j) + " : i32}"
 		}
 	}
@@ -158,6 +171,9 @@ func looped(text string, n int) (string, error) {
 	}
 	if len(s.results) != n+1 || s.results[n] != "tensor<i1>" {
 		return "", fmt.Errorf("a loop of %d state values needs a step that returns them and a boolean, found %v", n, s.results)
+	}
+	if n > len(s.types) {
+		return "", fmt.Errorf("a loop of %d state values needs a step that takes them, found %d inputs", n, len(s.types))
 	}
 	for i := range n {
 		if s.types[i] != s.results[i] {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/gomlx/go-xla/pkg/pjrt"
@@ -207,4 +208,19 @@ func (p *Program) Close() error {
 		return nil
 	}
 	return p.exe.Destroy()
+}
+
+// Together runs functions at the same time, compilations mostly, and returns the errors of all.
+func Together(fs ...func() error) error {
+	errs := make([]error, len(fs))
+	var wg sync.WaitGroup
+	for i, f := range fs {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			errs[i] = f()
+		}()
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }

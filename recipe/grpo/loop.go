@@ -198,10 +198,16 @@ func (l *loop) open(start int) error {
 	}
 	s := l.settings
 	rows, t := MicroBatchShape(l.columns+s.MaxCompletionLength, len(l.runs), l.Rows)
-	l.trainer, err = NewTrainer(l.Device, l.Weights, l.adapters, TrainerOptions{
-		Rows: rows, T: t, Clip: ClipRange{s.Epsilon, s.EpsilonHigh},
-		Optim: AdamW{Beta1: s.AdamBeta1, Beta2: s.AdamBeta2, Epsilon: s.AdamEpsilon, WeightDecay: s.WeightDecay, MaxGradNorm: s.MaxGradNorm},
-	})
+	err = backend.Together(
+		func() error { return l.sampler.Prepare(l.request(0)) },
+		func() (err error) {
+			l.trainer, err = NewTrainer(l.Device, l.Weights, l.adapters, TrainerOptions{
+				Rows: rows, T: t, Clip: ClipRange{s.Epsilon, s.EpsilonHigh},
+				Optim: AdamW{Beta1: s.AdamBeta1, Beta2: s.AdamBeta2, Epsilon: s.AdamEpsilon, WeightDecay: s.WeightDecay, MaxGradNorm: s.MaxGradNorm},
+			})
+			return err
+		},
+	)
 	if err != nil {
 		return err
 	}

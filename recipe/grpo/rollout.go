@@ -10,8 +10,8 @@ import (
 	"teamtalk/recipe/data"
 )
 
-// rollouts samples a step's completions of every run: result[run][prompt][sample].
-func (l *loop) rollouts(ctx context.Context, step int) ([][][]model.Completion, error) {
+// request is what a step asks of the sampler: the prompts of every run, a key for each completion.
+func (l *loop) request(step int) model.Request {
 	var prompts []model.Prompt
 	for i, r := range l.runs {
 		for _, at := range l.order(i).Step(step) {
@@ -22,10 +22,15 @@ func (l *loop) rollouts(ctx context.Context, step int) ([][][]model.Completion, 
 			prompts = append(prompts, p)
 		}
 	}
-	all, err := l.sampler.Sample(ctx, model.Request{
+	return model.Request{
 		Prompts: prompts, MaxTokens: l.settings.MaxCompletionLength, Temperature: l.settings.Temperature, TopP: l.settings.TopP,
 		Columns: l.columns,
-	})
+	}
+}
+
+// rollouts samples a step's completions of every run: result[run][prompt][sample].
+func (l *loop) rollouts(ctx context.Context, step int) ([][][]model.Completion, error) {
+	all, err := l.sampler.Sample(ctx, l.request(step))
 	if err != nil {
 		return nil, err
 	}

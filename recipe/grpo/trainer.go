@@ -57,14 +57,15 @@ func NewTrainer(dev *backend.Device, w *model.Weights, a *model.Adapters, o Trai
 	if o.Rows < 1 || o.T < 2 {
 		return nil, fmt.Errorf("trainer: micro-batch of %d rows of %d tokens; expected at least 1 of 2", o.Rows, o.T)
 	}
-	var err error
-	if t.gradient, err = t.compileGradient(false); err != nil {
+	start := time.Now()
+	err := backend.Together(
+		func() (err error) { t.gradient, err = t.compileGradient(false); return err },
+		func() (err error) { t.update, err = t.compileUpdate(); return err },
+	)
+	if err != nil {
 		return nil, err
 	}
-	if t.update, err = t.compileUpdate(); err != nil {
-		return nil, err
-	}
-	t.CompileTime = t.gradient.CompileTime + t.update.CompileTime
+	t.CompileTime = time.Since(start)
 	for _, s := range a.LoRA.Shapes(a.Config, a.Runs) {
 		t.first = append(t.first, tensors.FromShape(s))
 		t.second = append(t.second, tensors.FromShape(s))

@@ -8,6 +8,8 @@ import (
 	"teamtalk/model/backend"
 	"teamtalk/model/checkpoint"
 	"teamtalk/recipe/grpo"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
 // bench is the lab of the command: models on a backend.
@@ -19,6 +21,7 @@ func (b *bench) Open(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	dev.DType = dtypes.Float32 // weights that are trained keep all their digits, on a GPU too
 	b.dev = dev
 	return dev.String(), nil
 }
