@@ -129,6 +129,10 @@ func TestSameRunsByHand(t *testing.T) {
 	if c.DFRuns != 1 || math.Abs(c.S2Run-1.0/288) > 1e-12 || math.Abs(c.VRuns-1.0/576) > 1e-12 {
 		t.Errorf("ν = %d, S²_p = %v, V_runs = %v: expected 1, 1/288, 1/576", c.DFRuns, c.S2Run, c.VRuns)
 	}
+	// The decoding variances are those of the oracle's tiny case; a difference has both.
+	if want := c.MSRT - 0.03298611111111111 - 0.03993055555555555; math.Abs(c.Components.RunTask-want) > 1e-12 {
+		t.Errorf("run × task %v, expected %v", c.Components.RunTask, want)
+	}
 	if two := must(Compare(tinyA, tinyB, 0.02)); math.Abs(two.VTask-c.VTask) > 1e-15 || two.Delta != c.Delta {
 		t.Errorf("how runs pair changed what tasks say: V_task %v and %v", two.VTask, c.VTask)
 	}

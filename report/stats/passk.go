@@ -13,11 +13,8 @@ func PassAtK(n, c, k int) (float64, error) {
 		return math.NaN(), fmt.Errorf("pass@%d from %d right of %d: expected 0 ≤ right ≤ samples and 1 ≤ k ≤ samples; draw at least k samples per task", k, c, n)
 	}
 	fail := 1.0
-	for i := n - c + 1; i <= n; i++ { // Π (1 − k/i), which has no large factorials
+	for i := n - c + 1; i <= n; i++ { // Π (1 − k/i) has no large factorials, and is 0 when fewer than k are wrong
 		fail *= 1 - float64(k)/float64(i)
-	}
-	if n-c < k {
-		fail = 0
 	}
 	return 1 - fail, nil
 }

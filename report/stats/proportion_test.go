@@ -44,6 +44,21 @@ func TestClusteredProportion(t *testing.T) {
 	}
 }
 
+// TestKornGraubardByHand: 78 of 120 tasks right in all four answers, 42 in none. The residuals of the task totals give
+// v = p(1−p)/(n−1), hence 119 effective answers, and t changes from 479 to 119 degrees of freedom.
+func TestKornGraubardByHand(t *testing.T) {
+	p, err := ClusteredProportion(append(cells(78, Cell{4, 4}), cells(42, Cell{0, 4})...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const t479, t119 = 1.9649293, 1.9800999
+	effective := 119 * (t479 / t119) * (t479 / t119)
+	lo, hi := clopperPearson(0.65*effective, effective)
+	if math.Abs(p.CI.Lo()-lo) > 1e-6 || math.Abs(p.CI.Hi()-hi) > 1e-6 {
+		t.Errorf("%v, expected [%v, %v]", p.CI, lo, hi)
+	}
+}
+
 func TestClusteredProportionMissing(t *testing.T) {
 	p, err := ClusteredProportion([]Cell{{0, 0}, {1, 4}, {3, 4}, {2, 2}})
 	if err != nil || p.Tasks != 3 || p.K != 6 || p.N != 10 {
