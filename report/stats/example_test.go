@@ -45,7 +45,7 @@ func ExampleInterval_For() {
 	_, err = p.CI.For("ci_runs")
 	fmt.Println(err)
 	// Output:
-	// [0.033, 0.994] <nil>
+	// [0.005, 0.999] <nil>
 	// interval of scope ci_tasks (over new tasks, for these trained models) used where the text says ci_runs: use the ci_runs value, or change the text
 }
 

@@ -25,6 +25,14 @@ func Percent(x float64, decimals int) string {
 	return format(100*x, decimals, false) + "%"
 }
 
+// Significant formats x with a number of significant digits, for variances, whose size is not known beforehand.
+func Significant(x float64, digits int) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return format(x, digits, false)
+	}
+	return strings.ReplaceAll(strconv.FormatFloat(noNegativeZero(x), 'g', digits, 64), "-", Minus)
+}
+
 // PValue formats a p value with three decimals, or as "< 0.001".
 func PValue(p float64) string {
 	switch {
