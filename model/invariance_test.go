@@ -119,7 +119,7 @@ func TestPackedRowsEqualRowsOfTheirOwn(t *testing.T) {
 // sample draws 20 tokens, two completions for each prompt, as the package's other tests do: one shape, one program.
 func sampleTokens(t *testing.T, s *Sampler, prompts ...Prompt) [][]Completion {
 	t.Helper()
-	got, err := s.Sample(context.Background(), Request{Prompts: prompts, MaxTokens: 20, Temperature: 0.9, TopP: 0.95})
+	got, err := s.Sample(context.Background(), Request{Prompts: prompts, MaxTokens: 20, Temperature: 0.9})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestRepliesDoNotDependOnTheBatch(t *testing.T) {
 		}
 
 		alone, err := batch.Sample(context.Background(), Request{
-			Prompts: p[1:2], MaxTokens: 20, Temperature: 0.9, TopP: 0.95, Columns: 33, // 64 columns, not 32
+			Prompts: p[1:2], MaxTokens: 20, Temperature: 0.9, Columns: 33, // 64 columns, not 32
 		})
 		if err != nil {
 			t.Fatal(err)

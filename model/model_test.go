@@ -63,7 +63,7 @@ func TestLogProbsAndEntropiesEqualTransformers(t *testing.T) {
 func TestGreedyRepliesEqualTransformers(t *testing.T) {
 	onBackends(t, func(t *testing.T, x *tiny) {
 		prompts, want := x.greedy(t)
-		got, err := x.sampler(t, &x.lora, x.adapter).Sample(context.Background(), Request{Prompts: prompts, MaxTokens: 20, TopP: 0.95})
+		got, err := x.sampler(t, &x.lora, x.adapter).Sample(context.Background(), Request{Prompts: prompts, MaxTokens: 20})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,9 +41,21 @@ func TestLoopInPieces(t *testing.T) {
 	onBackends(t, func(t *testing.T, x *tiny) {
 		s := x.sampler(t, &x.lora, x.adapter)
 		request := Request{Prompts: x.prompts(t), MaxTokens: 20, Temperature: 0.9, TopP: 0.95}
+		whole := sampleTokens(t, s, request.Prompts...)
 		want, err := s.Sample(context.Background(), request)
 		if err != nil {
 			t.Fatal(err)
+		}
+		differ := 0
+		for i := range want {
+			for j := range want[i] {
+				if !slices.Equal(want[i][j].IDs, whole[i][j].IDs) {
+					differ++
+				}
+			}
+		}
+		if differ == 0 {
+			t.Error("the nucleus changes no reply: the test does not show that it is there")
 		}
 		ends := map[bool]int{}
 		for _, every := range []int{1, 7} {
@@ -134,13 +146,13 @@ func TestStopTokens(t *testing.T) {
 func TestCancelledSampling(t *testing.T) {
 	x := openTiny(t, "go")
 	ctx, cancel := context.WithCancel(context.Background())
-	r := Request{Prompts: x.prompts(t), MaxTokens: 20, Temperature: 0.9, TopP: 0.95, Every: 1}
+	r := Request{Prompts: x.prompts(t), MaxTokens: 20, Temperature: 0.9, Every: 1}
 	r.Progress = func([]Completion) { cancel() }
 	s := x.sampler(t, &x.lora, x.adapter)
 	if _, err := s.Sample(ctx, r); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
-	if _, err := s.Sample(context.Background(), Request{Prompts: r.Prompts, MaxTokens: 20, TopP: 0.95}); err != nil {
+	if _, err := s.Sample(context.Background(), Request{Prompts: r.Prompts, MaxTokens: 20}); err != nil {
 		t.Errorf("the sampler does not serve after an interruption: %v", err)
 	}
 }
