@@ -103,17 +103,14 @@ func percentAfter(s string) bool {
 // full of mentions stays cheap.
 func readBareBox(s string) (found bool, rd reading) {
 	const glance, window = 32, 4 * MaxSpan
-	if isASCIILetter(rune(s[0])) {
-		return false, reading{}
-	}
-	var buf [MaxSpan]rune
-	t := flatten(s[:min(len(s), glance)], buf[:0])
+	var few [glance]rune
+	t := flatten(s[:min(len(s), glance)], few[:0])
 	h := readHead(t)
 	if h.reason != "" || h.parens > 0 || !startsNumber(t, h.end) {
 		return false, reading{}
 	}
 	s, _, _ = strings.Cut(s[:min(len(s), window)], "\n")
-	t = flatten(s, buf[:0])
+	t = flatten(s, nil)
 	if h = readHead(t); !startsNumber(t, h.end) {
 		return false, reading{}
 	}

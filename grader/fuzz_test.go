@@ -182,6 +182,23 @@ func FuzzSpellings(f *testing.F) {
 	})
 }
 
+// FuzzPlainInteger: the short cut over plain integers ends where the long way ends.
+func FuzzPlainInteger(f *testing.F) {
+	for _, s := range append(seedTexts, "1 2 3/4", "5 6", "5 6 7/8", "1,234,5", "5 -and a half", "5 - 6", "5 $6", "5. 6", "1 ,234") {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		line := flatten(fold(text), nil)
+		for i, r := range line {
+			if end, ok := plainInteger(line, i); ok {
+				if k := readToken(line, i); k.end != end || !isDigit(r) {
+					t.Fatalf("%q at %d: plain up to %d, but the token ends at %d", text, i, end, k.end)
+				}
+			}
+		}
+	})
+}
+
 // grouped writes n with commas.
 func grouped(n int64) string {
 	s := fmt.Sprint(n)

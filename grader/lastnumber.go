@@ -36,13 +36,19 @@ func mayHoldNumber(s string) bool {
 func lastToken(t []rune) (found bool, rd reading) {
 	var last token
 	begin, end := 0, 0 // of the last token
+	plain := false     // the last token is an integer, not read yet
 	for i := 0; i < len(t); {
 		r := t[i]
 		switch {
+		case r < 0x80 && !isDigit(r) && !isASCIILetter(r) && r != '.' && r != '^' && r != '_':
+			i++
 		case startsNumber(t, i) && (r != '.' || !endsOperand(at(t, i-1))):
 			found, begin = true, i
-			last = readToken(t, i)
-			end, i = last.end, last.end
+			if end, plain = plainInteger(t, i); !plain {
+				last = readToken(t, i)
+				end = last.end
+			}
+			i = end
 		case superscript(r) >= 0 || r == '^' || r == '_' && endsOperand(at(t, i-1)):
 			if e := unitExponent(t, i); e > i && unitBetween(t, end, i) {
 				i = e
@@ -50,13 +56,13 @@ func lastToken(t []rune) (found bool, rd reading) {
 			}
 			stop, why := skipScript(t, i)
 			if hasDigit(t[i:stop]) {
-				found, end, last = true, stop, token{numeral: refuseNumeral(why, stop)}
+				found, plain, end, last = true, false, stop, token{numeral: refuseNumeral(why, stop)}
 			}
 			i = stop
 		case r == runeOper || r == '√':
 			stop := skipArguments(t, i+1)
 			if hasDigit(t[i:stop]) {
-				found, end, last = true, stop, token{numeral: refuseNumeral(Expression, stop)}
+				found, plain, end, last = true, false, stop, token{numeral: refuseNumeral(Expression, stop)}
 			}
 			i = stop
 		case r >= 0x80 && unspaced(r):
@@ -69,6 +75,9 @@ func lastToken(t []rune) (found bool, rd reading) {
 			i++
 		}
 	}
+	if plain {
+		last = readToken(t, begin)
+	}
 	if !found || last.form == "" {
 		return found, refuse(last.reason)
 	}
@@ -77,6 +86,32 @@ func lastToken(t []rune) (found bool, rd reading) {
 		last.unit = last.unit || c != '$' || oddDollars(t)
 	}
 	return found, evaluate(t, last)
+}
+
+// plainInteger returns the index after the digits at t[i] if what follows cannot be part of their token; then readToken
+// would find the same end. It only saves time where a line holds very many numbers.
+func plainInteger(t []rune, i int) (end int, ok bool) {
+	end = skipDigits(t, i)
+	j := end
+	for at(t, j) == ' ' {
+		j++
+	}
+	switch next := at(t, j+1); at(t, j) {
+	case 0, ';', ')', '?', '!', '$', '+', '=':
+		ok = true
+	case ',':
+		ok = j > end || !isDigit(next) || !isDigit(at(t, j+2)) || !isDigit(at(t, j+3))
+	case '.':
+		ok = !isDigit(next)
+	case '-':
+		ok = !isLetter(next)
+	case '0', '1', '2', '3', '4', '5', '6', '7', '8', '9': // unless the second number is a fraction's numerator
+		switch at(t, skipDigits(t, j)) {
+		case 0, ' ', ';', ')':
+			ok = true
+		}
+	}
+	return end, ok && end > i
 }
 
 // readToken reads the numeric token at t[i], where startsNumber holds, and what is glued to it or scales it.

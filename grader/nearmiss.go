@@ -36,6 +36,10 @@ func skipMarkers(s string) string {
 			s = s[n:]
 			continue
 		}
+		if c := s[0]; c == ' ' || c > ' ' && c < '0' { // ASCII space and punctuation
+			s = s[1:]
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(s)
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == utf8.RuneError || !lineSpace(r) && !unicode.IsPunct(r) && !unicode.IsSymbol(r) {
 			return s

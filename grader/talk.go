@@ -99,11 +99,12 @@ func (team Team) talks(turns int, spoke []bool) bool {
 func (team Team) turn(line string) (who int, content string) {
 	s := line
 	for {
+		s = strings.TrimLeft(s, " *#>-")
 		r, n := utf8.DecodeRuneInString(s)
 		if n == 0 {
 			return -1, ""
 		}
-		if !lineSpace(r) && r != '*' && r != '#' && r != '>' && r != '-' {
+		if !lineSpace(r) {
 			break
 		}
 		s = s[n:]
