@@ -3,9 +3,7 @@ package backend
 import (
 	"flag"
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -137,19 +135,10 @@ func aliased(text string, alias map[int]int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	taken := map[int]int{} // by output
-	for _, i := range slices.Sorted(maps.Keys(alias)) {
-		j := alias[i]
-		if i < 0 || i >= len(s.types) || j < 0 || j >= len(s.results) {
-			return "", fmt.Errorf("input %d cannot alias output %d: the program has %d inputs and %d outputs", i, j, len(s.types), len(s.results))
+	for i, j := range alias {
+		if i < 0 || i >= len(s.types) || j < 0 || j >= len(s.results) || s.types[i] != s.results[j] {
+			return "", fmt.Errorf("input %d of %v cannot alias output %d of %v", i, s.types, j, s.results)
 		}
-		if s.types[i] != s.results[j] {
-			return "", fmt.Errorf("input %d (%s) cannot alias output %d (%s): types differ", i, s.types[i], j, s.results[j])
-		}
-		if other, twice := taken[j]; twice {
-			return "", fmt.Errorf("inputs %d and %d cannot both alias output %d", other, i, j)
-		}
-		taken[j] = i
 	}
 	args := make([]string, len(s.args))
 	for i := range s.args {

@@ -92,7 +92,6 @@ func TestAliased(t *testing.T) {
 		{"no such output", map[int]int{0: 3}},
 		{"a negative output", map[int]int{0: -1}},
 		{"no such input", map[int]int{3: 0}},
-		{"two inputs for one output", map[int]int{0: 0, 2: 0}},
 	} {
 		if text, err := aliased(step, c.alias); err == nil {
 			t.Errorf("%s: no error, the text is\n%s", c.why, text)

@@ -35,11 +35,11 @@ var pluginVariable = map[Kind]string{CUDA: "TEAMTALK_PJRT_CUDA", XLACPU: "TEAMTA
 func FindPlugin(kind Kind) (string, error) {
 	if path := os.Getenv(pluginVariable[kind]); path != "" {
 		abs, err := filepath.Abs(path)
-		if err == nil {
-			_, err = os.Stat(abs)
-		}
 		if err != nil {
-			return "", fmt.Errorf("%s names no readable file: %w", pluginVariable[kind], err)
+			return "", fmt.Errorf("%s: %w", pluginVariable[kind], err)
+		}
+		if err := isFile(abs); err != nil {
+			return "", fmt.Errorf("%s names no library: %w", pluginVariable[kind], err)
 		}
 		return abs, nil
 	}
@@ -47,13 +47,21 @@ func FindPlugin(kind Kind) (string, error) {
 	for _, dir := range dirs {
 		for _, file := range pluginFiles[kind] {
 			path := filepath.Join(dir, file)
-			if _, err := os.Stat(path); err == nil {
+			if isFile(path) == nil {
 				return path, nil
 			}
 		}
 	}
 	return "", fmt.Errorf("no plugin found (looked for %s in %s): run `%s`, or set %s to the library",
 		strings.Join(pluginFiles[kind], " and "), strings.Join(dirs, ", "), pluginMake[kind], pluginVariable[kind])
+}
+
+func isFile(path string) error {
+	s, err := os.Stat(path)
+	if err == nil && s.IsDir() {
+		err = fmt.Errorf("%s is a folder", path)
+	}
+	return err
 }
 
 // pluginDirs are the existing .plugin folders above the working directory and above the program.

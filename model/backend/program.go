@@ -3,12 +3,16 @@ package backend
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/gomlx/go-xla/pkg/pjrt"
+	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
@@ -40,6 +44,39 @@ func InPlace(i, j int) Option {
 // outputs are the n new values and, last, a boolean scalar that says whether to take another step. The step runs at
 // least once. On XLA the loop runs on the device (a stablehlo.while around the lowered step), on the Go backend here.
 func LoopOver(n int) Option { return func(o *options) { o.state = n } }
+
+// check says which option does not fit the computation, on every backend alike.
+func (o options) check(inputs []shapes.Shape, outputs []*graph.Node) error {
+	taken := map[int]int{} // by output
+	for _, i := range slices.Sorted(maps.Keys(o.alias)) {
+		j := o.alias[i]
+		if i < 0 || i >= len(inputs) || j < 0 || j >= len(outputs) {
+			return fmt.Errorf("output %d in place of input %d: there are %d inputs and %d outputs", j, i, len(inputs), len(outputs))
+		}
+		if !inputs[i].Equal(outputs[j].Shape()) {
+			return fmt.Errorf("output %d, %s, in place of input %d, %s: expected one shape", j, outputs[j].Shape(), i, inputs[i])
+		}
+		if other, twice := taken[j]; twice {
+			return fmt.Errorf("output %d in place of inputs %d and %d: expected one of them", j, other, i)
+		}
+		taken[j] = i
+	}
+	if o.state == 0 {
+		return nil
+	}
+	if len(o.alias) > 0 {
+		return errors.New("a loop updates its state in place by itself, expected no InPlace beside LoopOver")
+	}
+	if n := o.state; n > len(inputs) || len(outputs) != n+1 || !outputs[n].Shape().Equal(shapes.Make(dtypes.Bool)) {
+		return fmt.Errorf("a loop of %d state values needs a step that takes them and returns them and a boolean, found %d inputs and %d outputs", n, len(inputs), len(outputs))
+	}
+	for i := range o.state {
+		if !inputs[i].Equal(outputs[i].Shape()) {
+			return fmt.Errorf("loop state %d enters as %s and leaves as %s", i, inputs[i], outputs[i].Shape())
+		}
+	}
+	return nil
+}
 
 // Program is a computation compiled for one device. It is not safe for use by several goroutines at once.
 type Program struct {
@@ -83,6 +120,9 @@ func (d *Device) Compile(name string, inputs []shapes.Shape, build Build, opts .
 		in[i] = graph.Parameter(g, fmt.Sprintf("p%d", i), s)
 	}
 	outputs := build(g, in)
+	if err := o.check(inputs, outputs); err != nil {
+		return nil, fmt.Errorf("building %s: %w", name, err)
+	}
 	p.outputs = len(outputs)
 	start := time.Now()
 	if d.client == nil {
@@ -144,11 +184,11 @@ func (p *Program) Run(in ...*tensors.Tensor) (out []*tensors.Tensor, err error) 
 	}
 	for i, t := range in {
 		if donated[i] {
-			b, err := t.DonateBuffer(p.device.Backend, 0)
+			b, err := give(p.device.Backend, t)
 			if err != nil {
 				return nil, fmt.Errorf("running %s: giving input %d away: %w", p.name, i, err)
 			}
-			buffers[i] = b.(*pjrt.Buffer)
+			buffers[i] = b
 			continue
 		}
 		b, err := t.Buffer(p.device.Backend, 0)
@@ -172,6 +212,22 @@ func (p *Program) Run(in ...*tensors.Tensor) (out []*tensors.Tensor, err error) 
 		}
 	}
 	return out, nil
+}
+
+// give takes a tensor's buffer from it and finalises what is left of it.
+func give(b backends.Backend, t *tensors.Tensor) (*pjrt.Buffer, error) {
+	owner := t
+	if t.IsShared() { // another program read it: it lies in memory that is GoMLX's, which XLA must not write to
+		var err error
+		if owner, err = t.LocalClone(); err != nil {
+			return nil, err
+		}
+	}
+	buffer, err := owner.DonateBuffer(b, 0)
+	if err != nil {
+		return nil, err
+	}
+	return buffer.(*pjrt.Buffer), t.FinalizeAll()
 }
 
 // runHere is Run on the Go backend, whose loops turn in this process.
