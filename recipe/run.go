@@ -28,7 +28,7 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 	var self bool
 	f.StringVar(&o.Preset, "preset", "mini", "`mini`: a small model on generated problems, minutes on a CPU; qwen: Qwen2.5 on GSM8K")
 	f.StringVar(&o.Model, "model", "", "base model: a Hugging Face `folder`, a GGUF file or hub:NAME (preset qwen)")
-	f.StringVar(&o.Data, "data", "", "`folder` with GSM8K's train.jsonl and test.jsonl (preset qwen)")
+	f.StringVar(&o.Data, "data", "", "`folder` with GSM8K's train.jsonl and test.jsonl, or fetch (preset qwen)")
 	f.BoolVar(&o.AnyData, "any-data", false, "accept data files whose sha256 is not the published one; the plan records what they are")
 	f.StringVar(&o.Out, "out", "", "`folder` of the run; it must not exist (default: a new one under runs)")
 	f.StringVar(&o.Resume, "resume", "", "go on with the run in this `folder`")

@@ -25,9 +25,9 @@ var DefaultMixture = Mixture{
 	TalkUnderPlain:     0.02,
 	MonologueUnderTeam: 0.30,
 	Guess:              0.25,
-	WrongOperation:     0.04,
-	SlipMonologue:      0.08,
-	SlipTalk:           0.10,
+	WrongOperation:     0.08,
+	SlipMonologue:      0.22,
+	SlipTalk:           0.24,
 	Caught:             0.20,
 }
 

@@ -81,7 +81,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.tokenizerExamples, "tokenizer-examples", 10000, "examples the tokenizer is trained on")
 	f.IntVar(&o.rows, "batch", 13, "rows a step")
 	f.IntVar(&o.width, "width", 256, "tokens a row; several examples share one")
-	f.IntVar(&o.schedule.Steps, "steps", 2600, "training steps")
+	f.IntVar(&o.schedule.Steps, "steps", 3000, "training steps")
 	f.IntVar(&o.schedule.Warmup, "warmup", 60, "steps of linear warm-up")
 	f.Float64Var(&o.schedule.Peak, "lr", 2e-3, "highest learning rate")
 	f.Float64Var(&o.schedule.Floor, "floor", 0.02, "share of -lr that is left at the end of the cosine")
