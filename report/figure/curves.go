@@ -47,7 +47,6 @@ func Curves(runs []Run, panels []Panel, window int) (Figure, error) {
 	}
 	for k, panel := range panels {
 		p := newPlot()
-		p.Title.Text = panel.Title
 		p.X.Min, p.X.Max = 0, float64(steps)+1
 		p.X.Tick.Marker = niceTicks{5, func(v float64) string { return stats.Fixed(v, 0) }}
 		if k >= len(panels)-2 {
@@ -76,15 +75,19 @@ func Curves(runs []Run, panels []Panel, window int) (Figure, error) {
 	}
 	f.Desc += " Numbers are means over the first and the last quarter of the steps."
 	var err error
-	f.SVG, err = svg(f.ID, f.Title, f.Desc, 680, vg.Length(40+190*len(grid)), func(c draw.Canvas) {
+	f.SVG, err = svg(f.ID, f.Title, f.Desc, 680, vg.Length(40+200*len(grid)), func(c draw.Canvas) {
 		legend(c, runs)
 		c = draw.Crop(c, 0, 0, 0, -30)
-		canvases := plot.Align(grid, draw.Tiles{Rows: len(grid), Cols: 2, PadX: 18, PadY: 10, PadTop: 2, PadRight: 4}, c)
+		canvases := plot.Align(grid, draw.Tiles{Rows: len(grid), Cols: 2, PadX: 18, PadY: 26, PadTop: 18, PadRight: 4}, c)
 		for i, row := range grid {
 			for j, p := range row {
-				if p != nil {
-					p.Draw(canvases[i][j])
+				if p == nil {
+					continue
 				}
+				p.Draw(canvases[i][j])
+				// The titles stand at one height above the frames; gonum/plot would put them above the tallest label.
+				frame, title := p.DataCanvas(canvases[i][j]), textStyle(textSize, "ink")
+				c.FillText(title, vg.Point{X: frame.Min.X, Y: frame.Max.Y + 9}, panels[2*i+j].Title)
 			}
 		}
 	})

@@ -104,6 +104,7 @@ func Forest(rows []ForestRow, margin float64) (Figure, error) {
 	}
 	height := vg.Length(56 - 23*y)
 	f.SVG, err = svg(f.ID, f.Title, f.Desc, 680, height, func(c draw.Canvas) {
+		c = draw.Crop(c, 4, -2, 0, 0)
 		p.Draw(c)
 		da := p.DataCanvas(c)
 		_, tr := p.Transforms(&da)

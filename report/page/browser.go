@@ -59,7 +59,7 @@ func (r *writer) browser() (table, data string, err error) {
 	}{Speakers: grader.DefaultTeam().Speakers}
 	for _, name := range r.doc.EvalOrder {
 		e := r.doc.Evals[name]
-		config.Evals = append(config.Evals, evalInfo{e.Model, e.Prompt})
+		config.Evals = append(config.Evals, evalInfo{e.Model, r.promptName(e.Prompt)})
 	}
 	raw, err := json.Marshal(config) // escapes <, > and &: it cannot end the element
 	if err != nil {
@@ -160,7 +160,7 @@ func (r *writer) taskTable(where map[int]int, left int) string {
 	if left > 0 {
 		fmt.Fprintf(&b, "<p>The replies to %d tasks did not fit on this page; they are in <code>eval/*.jsonl.gz</code> of the run folder.</p>\n", left)
 	}
-	b.WriteString(`<div class="scroll tall" role="region" tabindex="0" aria-labelledby="tasks-caption"><table id="tasks"><caption id="tasks-caption">Every held-out task: right replies of graded ones, by model and prompt.</caption><thead><tr>`)
+	b.WriteString(`<div class="scroll tall" role="region" tabindex="0" aria-labelledby="tasks-caption"><table id="tasks"><caption id="tasks-caption"><span class="cap">Every held-out task: right replies of graded ones, by model and prompt. A task opens with its replies.</span></caption><thead><tr>`)
 	sortable := func(label string, numeric bool) {
 		class := ""
 		if numeric {

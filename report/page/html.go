@@ -68,7 +68,11 @@ func (r *writer) unmark(body, browser string) string {
 			return ""
 		}
 		c := r.claims[id]
-		return `<data value="` + html.EscapeString(claimValue(c)) + `" title="` + html.EscapeString(c.Pointer) + `">`
+		class := ` class="n"` // a number or a pair stays on one line
+		if name, _, _ := strings.Cut(c.Format, ":"); name == "text" || name == "list" || name == "scoped" || name == "code" {
+			class = ""
+		}
+		return `<data` + class + ` value="` + html.EscapeString(claimValue(c)) + `" title="` + html.EscapeString(c.Pointer) + `">`
 	})
 	return strings.NewReplacer(
 		string(markClose), "</data>",

@@ -195,9 +195,9 @@ func (e *elements) table(w util.BufWriter, source []byte, n ast.Node, entering b
 
 func (e *elements) caption(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
-		fmt.Fprintf(w, "<caption id=\"table-%s\">", html.EscapeString(n.(*caption).number))
+		fmt.Fprintf(w, "<caption id=\"table-%s\"><span class=\"cap\">", html.EscapeString(n.(*caption).number))
 	} else {
-		w.WriteString("</caption>\n")
+		w.WriteString("</span></caption>\n")
 	}
 	return ast.WalkContinue, nil
 }
@@ -234,7 +234,7 @@ func (e *elements) illustration(w util.BufWriter, source []byte, n ast.Node, ent
 		fmt.Fprintf(w, "<figure id=\"%s\"><div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"%s\">\n%s\n</div>\n<figcaption>", html.EscapeString(id), html.EscapeString(f.Title), f.SVG)
 		return ast.WalkContinue, nil
 	}
-	fmt.Fprintf(w, "</figcaption>\n<details><summary>Data of this figure</summary><p>%s</p><div class=\"scroll\"><table><caption>%s</caption><thead><tr>", html.EscapeString(f.Desc), html.EscapeString(f.Title))
+	fmt.Fprintf(w, "</figcaption>\n<details><summary>Data of this figure</summary><p>%s</p><div class=\"scroll\"><table><caption><span class=\"cap\">%s</span></caption><thead><tr>", html.EscapeString(f.Desc), html.EscapeString(f.Title))
 	for i, row := range f.Data {
 		if i == 1 {
 			w.WriteString("</tr></thead><tbody>")

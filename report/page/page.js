@@ -48,7 +48,7 @@
     config.evals.forEach((ev, i) => {
       const mine = task.replies.filter(r => r.e === i);
       if (!mine.length) return;
-      const set = el("div", "set", el("h4", "", ev.model + ", prompt of " + ev.prompt));
+      const set = el("div", "set", el("h4", "", ev.model + ", " + ev.prompt));
       mine.forEach(r => {
         const grade = r.r === 1 ? "right" : r.r === 0 ? "wrong" : "not graded";
         const meta = el("p", "meta", "reply " + (r.s + 1) + ": ", el("b", "grade", grade), " (" + r.w + "), " + r.k + " tokens" + (r.c ? ", cut off" : "") + (r.n ? ", " + r.n + " turns" : ""));

@@ -1,9 +1,11 @@
 package page
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"text/template"
@@ -362,24 +364,43 @@ func (r *writer) commands() string {
 	return Fence("sh", b.String())
 }
 
-// example shows the replies of both arms to the first task that the recipe won or lost, the first of each arm.
+// example shows one reply of each arm to the task that changed hands by most: the right one of the arm that solves it, a wrong one of the other.
 func (r *writer) example() string {
-	for _, class := range []analysis.Flip{analysis.Won, analysis.Lost, analysis.Both, analysis.Neither} {
-		for _, t := range r.doc.Tasks {
-			if t.Flip != class {
+	idx := r.flipped()
+	if len(idx) == 0 {
+		return ""
+	}
+	t := r.doc.Tasks[idx[0]]
+	var b strings.Builder
+	for _, arm := range []string{r.doc.Plan.Primary.A, r.doc.Plan.Primary.B} {
+		wantRight := (arm == r.doc.Plan.Primary.B) == (t.Flip == analysis.Won)
+		for _, name := range r.doc.Rows[arm+"-"+arm].Evals {
+			e := r.doc.Evals[name]
+			i := slices.IndexFunc(e.Record, func(x artifact.Reply) bool {
+				return x.Task == t.Index && x.Verdict.Reward != nil && x.Verdict.Correct() == wantRight
+			})
+			if i < 0 {
 				continue
 			}
-			var b strings.Builder
-			for _, arm := range []string{r.doc.Plan.Primary.A, r.doc.Plan.Primary.B} {
-				row := r.doc.Rows[arm+"-"+arm]
-				e := r.doc.Evals[row.Evals[0]]
-				i := slices.IndexFunc(e.Record, func(x artifact.Reply) bool { return x.Task == t.Index })
-				fmt.Fprintf(&b, "%s, first reply to task %s, graded %s:\n\n%s\n", Code(e.Model), Code(fmt.Sprint(t.Index)), gradeWord(e.Record[i].Verdict), Fence("text", cut(e.Record[i].Text, 1200)))
-			}
-			return b.String()
+			fmt.Fprintf(&b, "A reply of %s to task %s, graded %s:\n\n%s\n", Code(e.Model), Code(fmt.Sprint(t.Index)), gradeWord(e.Record[i].Verdict), Fence("text", cut(e.Record[i].Text, 1200)))
+			break
 		}
 	}
-	return ""
+	return b.String()
+}
+
+// flipped are the tasks that changed hands, by the size of the difference, then in their order.
+func (r *writer) flipped() []int {
+	var idx []int
+	for i, t := range r.doc.Tasks {
+		if t.Flip == analysis.Won || t.Flip == analysis.Lost {
+			idx = append(idx, i)
+		}
+	}
+	slices.SortStableFunc(idx, func(a, b int) int {
+		return cmp.Compare(math.Abs(float64(r.doc.Tasks[b].Delta)), math.Abs(float64(r.doc.Tasks[a].Delta)))
+	})
+	return idx
 }
 
 func gradeWord(v artifact.Verdict) string {

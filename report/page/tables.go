@@ -286,22 +286,7 @@ func (r *writer) roundTable() (*grid, string) {
 func (r *writer) flipTable() (*grid, string) {
 	const most = 14
 	g := r.columns(">Task", "Gold", "Baseline, right of replies", "Recipe, right of replies", ">Difference", "Class")
-	var idx []int
-	for i, t := range r.doc.Tasks {
-		if t.Flip == analysis.Won || t.Flip == analysis.Lost {
-			idx = append(idx, i)
-		}
-	}
-	slices.SortStableFunc(idx, func(a, b int) int {
-		x, y := r.doc.Tasks[a].Delta, r.doc.Tasks[b].Delta
-		switch {
-		case x*x > y*y:
-			return -1
-		case x*x < y*y:
-			return 1
-		}
-		return 0
-	})
+	idx := r.flipped()
 	cells := func(i int, arm string) string {
 		var out []string
 		for _, e := range r.doc.Rows[arm+"-"+arm].Evals {

@@ -264,7 +264,8 @@ func (w *world) metrics(step int, rs []artifact.Rollout) map[string]float64 {
 	t := w.p.Training
 	m := map[string]float64{"epoch": float64(step*t.PromptsPerStep) / 512, "loss": 0, "grad_norm": 0.1 + 0.02*w.rng.Float64(),
 		"learning_rate": t.LearningRate * float64(t.MaxSteps-step+1) / float64(t.MaxSteps), "step_time": 0.7, "entropy": 0.4 * (1 - 0.5*float64(step)/float64(t.MaxSteps)),
-		"sampling/sampling_logp_difference/mean": 1e-6, "sampling/sampling_logp_difference/max": 1e-5, "completions/min_length": math.Inf(1)}
+		"sampling/sampling_logp_difference/mean": 1e-6, "sampling/sampling_logp_difference/max": 1e-5, "completions/min_length": math.Inf(1),
+		"completions/clipped_ratio": 0, "frac_reward_zero_std": 0, "reward": 0}
 	n := float64(len(rs))
 	for g := 0; g < len(rs); g += t.NumGenerations {
 		sum := 0
