@@ -3,6 +3,7 @@ package artifact
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -145,6 +146,7 @@ func Load(fsys fs.FS) (*Record, error) {
 		} else if err != nil {
 			return nil, err
 		}
+		inOrder(r.Plan, rec.Replies)
 		r.Evals = append(r.Evals, rec)
 	}
 	if r.Phases, err = readLog[Phase](fsys, PhasesFile); err != nil {
@@ -166,6 +168,17 @@ func Load(fsys fs.FS) (*Record, error) {
 		return nil, fmt.Errorf("artifact: %w", err)
 	}
 	return r, nil
+}
+
+// inOrder sorts replies as WriteEval writes them, so that what is made from them does not depend on the order of the lines.
+func inOrder(p experiment.Plan, replies []Reply) {
+	pos := make(map[int]int, len(p.Data.Holdout.Tasks))
+	for i, t := range p.Data.Holdout.Tasks {
+		pos[t.Index] = i
+	}
+	slices.SortStableFunc(replies, func(a, b Reply) int {
+		return cmp.Or(cmp.Compare(pos[a.Task], pos[b.Task]), cmp.Compare(a.Sample, b.Sample))
+	})
 }
 
 // Started is when the run's first process began, as it recorded itself; the rest of the folder is not read.
@@ -219,6 +232,9 @@ func loadTraining(fsys fs.FS, run experiment.Run, m *Manifest) (TrainingRecord, 
 	if t.Rollouts, err = readGzip[Rollout](fsys, name); err != nil {
 		return t, err
 	}
+	slices.SortStableFunc(t.Rollouts, func(a, b Rollout) int {
+		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Prompt, b.Prompt), cmp.Compare(a.Sample, b.Sample))
+	})
 	t.Final = slices.ContainsFunc(m.Files, func(e FileEntry) bool { return strings.HasPrefix(e.Path, run.Name+"/"+FinalDir+"/") })
 	return t, nil
 }

@@ -1,0 +1,257 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"teamtalk/recipe/artifact"
+	"teamtalk/recipe/artifact/artifacttest"
+	"teamtalk/recipe/experiment"
+	"teamtalk/report/analysis"
+)
+
+func synthetic(t *testing.T, o artifacttest.Options) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	if o.Tasks == 0 {
+		o.Tasks = 20
+	}
+	if o.Steps == 0 {
+		o.Steps = 8
+	}
+	if err := artifacttest.Write(dir, o); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func checks(t *testing.T, dir string) map[string]artifact.Check {
+	t.Helper()
+	fsys := os.DirFS(dir)
+	rec, err := artifact.Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	an, err := analysis.New(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := map[string]artifact.Check{}
+	for _, c := range Run(Subject{Record: rec, Analysis: an, FS: fsys}) {
+		if _, twice := m[c.ID]; twice {
+			t.Errorf("two checks are called %s", c.ID)
+		}
+		m[c.ID] = c
+	}
+	return m
+}
+
+func TestACleanRunPassesAndEveryControlIsCaught(t *testing.T) {
+	for id, c := range checks(t, synthetic(t, artifacttest.Options{Tasks: 60, Steps: 20})) {
+		switch {
+		case id == "determinism": // the simulation does not make it
+			if c.Status != artifact.NotRun {
+				t.Errorf("%s: %s", id, c.Status)
+			}
+		case c.Status != artifact.Pass:
+			t.Errorf("%s: %s: %s", id, c.Status, c.Value)
+		case c.Control.Planted != "" && !c.Control.Caught:
+			t.Errorf("%s did not see %q", id, c.Control.Planted)
+		}
+	}
+}
+
+// Every fault is planted on disk and the manifest is made anew, so that only the check can see it. The same edit without a new manifest is named by file.
+func TestPlantedFaultsAreCaughtByName(t *testing.T) {
+	swap := func(dir, a, b string) error {
+		a, b = filepath.Join(dir, a), filepath.Join(dir, b)
+		return errors.Join(os.Rename(a, a+".x"), os.Rename(b, a), os.Rename(a+".x", b))
+	}
+	for _, c := range []struct {
+		why   string
+		file  string // that the manifest names
+		plant func(dir string) error
+		check string
+		says  string
+	}{
+		{"an edited reply", "eval/recipe-17-recipe.jsonl.gz", func(d string) error {
+			return artifacttest.Replace(d, "eval/recipe-17-recipe.jsonl.gz", `\\boxed{`, `\\boxed{9`)
+		}, "regrade", "eval/recipe-17-recipe.jsonl.gz line"},
+		{"an edited verdict", "eval/recipe-17-recipe.jsonl.gz", func(d string) error {
+			return artifacttest.Replace(d, "eval/recipe-17-recipe.jsonl.gz", `"reward":0,"policy":"boxed","reason":"not_equal"`, `"reward":1,"policy":"boxed","reason":"equal"`)
+		}, "regrade", "recorded"},
+		{"an edited talk count", "eval/recipe-18-recipe.jsonl.gz", func(d string) error {
+			return artifacttest.Replace(d, "eval/recipe-18-recipe.jsonl.gz", `"turns":0,`, `"turns":5,`)
+		}, "regrade", "turns"},
+		{"an edited metric", "baseline-17/metrics.jsonl", func(d string) error {
+			return artifacttest.EditLines(d, "baseline-17/metrics.jsonl", func(l [][]byte) [][]byte {
+				at := bytes.Index(l[3], []byte(`"reward":`)) + len(`"reward":`)
+				l[3] = append(append(append([]byte{}, l[3][:at]...), "0.999,\"x\":"...), l[3][at:]...)
+				return l
+			})
+		}, "metrics_recompute", "baseline-17 step 4 logged reward 0.999"},
+		{"arms that differ in a second setting", "recipe-17/config.json", func(d string) error {
+			return artifacttest.Replace(d, "recipe-17/config.json", `"learning_rate": 0.002`, `"learning_rate": 0.004`)
+		}, "arms_differ_in_prompt", "training.learning_rate"},
+		{"seeds exchanged between two runs", "baseline-17/completions.jsonl.gz", func(d string) error {
+			return errors.Join(swap(d, "baseline-17/completions.jsonl.gz", "baseline-18/completions.jsonl.gz"), swap(d, "baseline-17/metrics.jsonl", "baseline-18/metrics.jsonl"))
+		}, "seed_identity", "different orders"},
+		{"a run that was not planned", "recipe-99/config.json", func(d string) error {
+			return errors.Join(os.Mkdir(filepath.Join(d, "recipe-99"), 0o755), os.WriteFile(filepath.Join(d, "recipe-99/config.json"), []byte("{}"), 0o644))
+		}, "seeds_planned", "recipe-99 is there and was not planned"},
+		{"a rollout on a held-out task, under a train number", "recipe-17/completions.jsonl.gz", func(d string) error {
+			return artifacttest.EditLines(d, "recipe-17/completions.jsonl.gz", func(l [][]byte) [][]byte {
+				rec, err := artifact.Load(os.DirFS(d))
+				if err != nil {
+					t.Fatal(err)
+				}
+				held := rec.Plan.Data.Holdout.Tasks[2].SHA256
+				at := bytes.Index(l[0], []byte(`"task_sha256":"`)) + len(`"task_sha256":"`)
+				copy(l[0][at:], held)
+				return l
+			})
+		}, "holdout_not_trained", "trained on held-out task 2"},
+		{"a reply without a grade", "eval/base-recipe.jsonl.gz", func(d string) error {
+			return artifacttest.Replace(d, "eval/base-recipe.jsonl.gz", `"reward":1`, `"reward":null`)
+		}, "all_graded", "has no grade"},
+		{"a step that lost rollouts", "baseline-18/completions.jsonl.gz", func(d string) error {
+			return artifacttest.EditLines(d, "baseline-18/completions.jsonl.gz", func(l [][]byte) [][]byte { return l[:len(l)-4] })
+		}, "steps_complete", "baseline-18 step 8 has 44 rollouts, planned 48"},
+		{"a session with local changes", "env.json", func(d string) error {
+			return artifacttest.Replace(d, "env.json", `"dirty": false`, `"dirty": true`)
+		}, "environment", "local changes"},
+		{"an advantage with its sign turned", "recipe-18/completions.jsonl.gz", func(d string) error {
+			return artifacttest.Replace(d, "recipe-18/completions.jsonl.gz", `"advantage":0.`, `"advantage":-0.`)
+		}, "advantages", "its group gives"},
+	} {
+		dir := synthetic(t, artifacttest.Options{})
+		if err := c.plant(dir); err != nil {
+			t.Fatalf("%s: %v", c.why, err)
+		}
+		if _, err := artifact.Load(os.DirFS(dir)); err == nil || !strings.Contains(err.Error(), c.file) {
+			t.Errorf("%s: the manifest does not name %s: %v", c.why, c.file, err)
+		}
+		if err := artifacttest.Reseal(dir); err != nil {
+			t.Fatal(err)
+		}
+		got := checks(t, dir)[c.check]
+		if got.Status != artifact.Fail || !strings.Contains(got.Value, c.says) {
+			t.Errorf("%s: check %s says %s: %q, expected a failure with %q", c.why, c.check, got.Status, got.Value, c.says)
+		}
+	}
+}
+
+// A plan with a leaked task is refused before training; whoever writes one by hand meets the check.
+func TestALeakedHoldoutRow(t *testing.T) {
+	dir := synthetic(t, artifacttest.Options{})
+	fsys := os.DirFS(dir)
+	rec, err := artifact.Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaked := rec.Plan.Data.Holdout.Tasks[5]
+	leaked.Index = 7777
+	rec.Plan.Data.Train.Tasks = append(rec.Plan.Data.Train.Tasks, leaked)
+	f := disjointText(rec)
+	if want := fmt.Sprintf("train 7777 = holdout %d", rec.Plan.Data.Holdout.Tasks[5].Index); f.status != artifact.Fail || !strings.Contains(f.value, want) {
+		t.Errorf("%s: %q, expected a failure with %q", f.status, f.value, want)
+	}
+	rec.Plan.Data.Train = experiment.NewSplit("train", rec.Plan.Data.Train.Tasks)
+	if _, err := artifact.Create(filepath.Join(t.TempDir(), "x"), rec.Plan, artifact.Env{}); err == nil || !strings.Contains(err.Error(), "train tasks") {
+		t.Errorf("the trainer's side took a plan with a leaked task: %v", err)
+	}
+}
+
+func TestTruncatedFileIsNamed(t *testing.T) {
+	dir := synthetic(t, artifacttest.Options{})
+	if err := os.Truncate(filepath.Join(dir, "eval/base-baseline.jsonl.gz"), 100); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := artifact.Load(os.DirFS(dir)); err == nil || !strings.Contains(err.Error(), "eval/base-baseline.jsonl.gz: truncated: 100 of") {
+		t.Errorf("error %v", err)
+	}
+	if err := artifacttest.Reseal(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := artifact.Load(os.DirFS(dir)); err == nil || !strings.Contains(err.Error(), "eval/base-baseline.jsonl.gz is cut short or damaged") {
+		t.Errorf("with a manifest made for the truncated file: error %v", err)
+	}
+}
+
+// What cannot be checked says so, and a check that could not have failed does not pass.
+func TestStates(t *testing.T) {
+	one := checks(t, synthetic(t, artifacttest.Options{Arm: "recipe", Seeds: []int64{17}}))
+	for _, id := range []string{"arms_differ_in_prompt", "seed_identity", "answered", "run_variance", "decode_noise"} {
+		if one[id].Status != artifact.NotRun {
+			t.Errorf("one run of one arm: %s is %s: %s", id, one[id].Status, one[id].Value)
+		}
+	}
+	// With one arm nothing else says in which order the tasks of a seed came: exchanged rollouts cannot be seen, and the check knows.
+	two := checks(t, synthetic(t, artifacttest.Options{Arm: "recipe"}))
+	if c := two["seed_identity"]; c.Status != artifact.Vacuous {
+		t.Errorf("two seeds of one arm: seed_identity is %s, control caught %v", c.Status, c.Control.Caught)
+	}
+	// The trainer's own checks are held to the same rule.
+	blind := checks(t, synthetic(t, artifacttest.Options{EditCheck: func(cs []artifact.Check) []artifact.Check {
+		cs[0].Control.Caught = false
+		return cs
+	}}))
+	if c := blind["contamination"]; c.Status != artifact.Vacuous {
+		t.Errorf("a passed check whose control was not caught is %s", c.Status)
+	}
+	part := checks(t, synthetic(t, artifacttest.Options{Unsealed: true}))
+	if c := part["manifest"]; c.Status != artifact.Fail {
+		t.Errorf("a run without a manifest: %s", c.Status)
+	}
+}
+
+// An instrument that cannot tell is found out by the cases.
+func TestInstrumentsFail(t *testing.T) {
+	broken := func(text, gold string) (artifact.Verdict, artifact.Talk) {
+		v, k := artifact.Grade(text, gold)
+		if strings.Contains(text, ",") {
+			v.Reward = artifact.Graded(0)
+		}
+		k.Talks = k.Turns > 0
+		return v, k
+	}
+	if c := graderCheck(broken); c.Status != artifact.Fail {
+		t.Errorf("a grader that cannot read thousands: %s: %s", c.Status, c.Value)
+	}
+	if c := talkCheck(broken); c.Status != artifact.Fail {
+		t.Errorf("a counter that takes any turn for talk: %s: %s", c.Status, c.Value)
+	}
+}
+
+func TestFailed(t *testing.T) {
+	got := Failed([]artifact.Check{{ID: "a", Status: artifact.Pass}, {ID: "b", Status: artifact.Fail}, {ID: "c", Status: artifact.NotRun}, {ID: "d", Status: artifact.Vacuous}})
+	if len(got) != 2 || got[0].ID != "b" || got[1].ID != "d" {
+		t.Errorf("failed: %v", got)
+	}
+}
+
+// The plan's scale_rewards decides how advantages are recomputed.
+func TestGroupScaledAdvantages(t *testing.T) {
+	rec := &artifact.Record{Plan: experiment.Plan{Training: experiment.Training{ScaleRewards: "group"}}}
+	var rs []artifact.Rollout
+	for i, a := range []float64{1.5 / 1.0002, -0.5 / 1.0002, -0.5 / 1.0002, -0.5 / 1.0002} { // one right of four: std 0.5, +1e-4
+		r := 0
+		if i == 0 {
+			r = 1
+		}
+		rs = append(rs, artifact.Rollout{Step: 1, Sampled: artifact.Sampled{Sample: i, Verdict: artifact.Verdict{Reward: artifact.Graded(r)}}, Advantage: a})
+	}
+	rec.Runs = []artifact.TrainingRecord{{Rollouts: rs}}
+	if f := advantages(rec); f.status != artifact.Pass {
+		t.Errorf("%s: %s", f.status, f.value)
+	}
+	rec.Plan.Training.ScaleRewards = "none"
+	if f := advantages(rec); f.status != artifact.Fail {
+		t.Error("scaled advantages passed as plain ones")
+	}
+}
