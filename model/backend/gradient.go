@@ -24,7 +24,7 @@ type sliceAxes struct {
 }
 
 // Dot is a DotGeneral whose gradient is two more matrix products: the axes of the result are the batch axes, what is
-// left of lhs, what is left of rhs.
+// left of lhs, what is left of rhs. Axes count from 0.
 //
 // GoMLX v0.26's own rule multiplies and sums element by element, which XLA turns back into a product for one operand
 // only (github.com/gomlx/gomlx pull request 428 measured weight gradients 18 times slower).
