@@ -39,7 +39,7 @@ func groups(c checkpoint.Config) [groupsPerLayer]group {
 
 // linear is one group of linear maps in a graph: y = xW' and, with adapters, y += (xA')B' of the row's own run.
 //
-// Rows of x are sorted by run: with M runs, row i of n belongs to run i / (n/M).
+// With adapters apart, rows of x are sorted by run: row i of n belongs to run i / (n/M). Appended, each row's run is in runOf.
 type linear struct {
 	w *Node // [out, in]; when the adapters are appended, [out + M·k·r, in]
 	// Adapters apart, as training wants them: two products batched over runs.
@@ -47,6 +47,7 @@ type linear struct {
 	// Adapters appended, as decoding wants them: A's rows stand below W's, so that one product gives y and z = xA' of every
 	// run; z is masked to the row's own run and goes through one product with all B's.
 	stacked *Node // [out, M·k·r]
+	runOf   *Node // [n], int32; nil when there is one run
 	runs    int
 	out     int
 }
@@ -64,8 +65,9 @@ func (l linear) apply(x *Node) *Node {
 	case l.stacked != nil:
 		width := y.Shape().Dimensions[1] - l.out
 		z := backend.Slice(y, 1, l.out, l.out+width)
-		if l.runs > 1 {
-			z = Mul(z, ConvertDType(ownRun(x.Graph(), n, width, l.runs), z.DType()))
+		if l.runOf != nil {
+			own := Equal(DivScalar(iota2(x.Graph(), n, width, 1), width/l.runs), BroadcastToDims(Reshape(l.runOf, n, 1), n, width))
+			z = Mul(z, ConvertDType(own, z.DType()))
 		}
 		delta := backend.Dot(z, []int{1}, nil, l.stacked, []int{1}, nil)
 		return Add(backend.Slice(y, 1, 0, l.out), delta)
@@ -118,11 +120,4 @@ func (g group) fused(a, b []*Node, scale float64) (fa, fb *Node) {
 		fb = Concatenate(rows, 1)
 	}
 	return fa, MulScalar(fb, scale)
-}
-
-// ownRun is true where column j of width belongs to the run of row i of n. [n, width]
-func ownRun(g *Graph, n, width, runs int) *Node {
-	row := DivScalar(iota2(g, n, width, 0), n/runs)
-	col := DivScalar(iota2(g, n, width, 1), width/runs)
-	return Equal(row, col)
 }

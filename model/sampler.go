@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 	"time"
 
 	"teamtalk/model/backend"
-
-	"github.com/gomlx/gomlx/pkg/core/tensors"
 )
 
 // SamplerOptions fix what the sampling programs are compiled for.
@@ -19,17 +19,26 @@ type SamplerOptions struct {
 	Stop []int32 // tokens that end a reply
 	// RoundPrompt pads prompts to a multiple of this many columns, so that few programs serve all lengths. 0 means 16.
 	RoundPrompt int
+	// Chunk is how many prompts one pass takes; 0 means 16. The Go backend always takes all.
+	Chunk int
+	// Phases are the numbers of reply tokens after which finished rows are left behind and the cache grows; nil means a half
+	// and three quarters of a reply of 256 tokens or more. Phases do not change replies but through rounding.
+	Phases []int
 }
 
 // Sampler draws completions. Adapters stay apart from the frozen weights. It is not safe for use by several goroutines.
 type Sampler struct {
-	dev      *backend.Device
-	weights  *Weights
-	options  SamplerOptions
-	served   *served
-	prefills map[batchShape]*backend.Program
-	loops    map[batchShape]*backend.Program
-	// CompileTime is the seconds spent in XLA's compiler so far.
+	dev     *backend.Device
+	weights *Weights
+	options SamplerOptions
+	served  *served
+
+	blanks    map[batchShape]*backend.Program
+	prefills  map[prefillShape]*backend.Program
+	loops     map[batchShape]*backend.Program
+	regroups  map[regroupShape]*backend.Program
+	compiling sync.Mutex // guards the maps
+	// CompileTime is the longest that a request waited for one program's compilation.
 	CompileTime time.Duration
 	// Steps counts decoding steps so far, each of all rows; PrefillTime and LoopTime are what prefills and steps took.
 	Steps                 int
@@ -44,6 +53,9 @@ func NewSampler(dev *backend.Device, w *Weights, o SamplerOptions) (*Sampler, er
 	if o.RoundPrompt == 0 {
 		o.RoundPrompt = 16
 	}
+	if o.Chunk == 0 {
+		o.Chunk = 16
+	}
 	if o.LoRA != nil {
 		l := *o.LoRA
 		if err := l.Validate(); err != nil {
@@ -57,7 +69,8 @@ func NewSampler(dev *backend.Device, w *Weights, o SamplerOptions) (*Sampler, er
 	}
 	return &Sampler{
 		dev: dev, weights: w, options: o, served: sv,
-		prefills: map[batchShape]*backend.Program{}, loops: map[batchShape]*backend.Program{},
+		blanks: map[batchShape]*backend.Program{}, prefills: map[prefillShape]*backend.Program{},
+		loops: map[batchShape]*backend.Program{}, regroups: map[regroupShape]*backend.Program{},
 	}, nil
 }
 
@@ -97,154 +110,82 @@ type Completion struct {
 // A completion depends on the weights, its prompt, its key, temperature and top_p; that other rows share the batch changes it
 // only through rounding.
 func (s *Sampler) Sample(ctx context.Context, r Request) ([][]Completion, error) {
-	b, err := s.shapeOf(r)
+	shape, err := s.shapeOf(r)
 	if err != nil {
 		return nil, err
 	}
 	if s.options.LoRA != nil && s.served.wa == nil {
 		return nil, errors.New("sampling: no adapters loaded")
 	}
-	prefill, loop, err := s.programs(b)
-	if err != nil {
+	if err := s.Prepare(r); err != nil {
 		return nil, err
 	}
-	n := b.rows()
-	ids := make([]int32, b.prompts*b.prompt)
-	done := make([]bool, n)
-	start := make([]int32, n)
-	keys := make([]uint32, 2*n)
-	for i, p := range r.Prompts {
-		pad := b.prompt - len(p.IDs)
-		copy(ids[i*b.prompt+pad:], p.IDs)
-		for j := range b.group {
-			row := i*b.group + j
-			start[row] = int32(pad)
-			if len(p.IDs) == 0 {
-				done[row] = true
-				start[row] = int32(b.prompt - 1)
-				continue
-			}
-			keys[2*row], keys[2*row+1] = p.Keys[j][0], p.Keys[j][1]
-		}
-	}
-	consts := []*tensors.Tensor{
-		tensors.FromFlatDataAndDimensions(start, n), tensors.FromFlatDataAndDimensions(keys, n, 2), nil,
-		tensors.FromScalar(float32(r.Temperature)), tensors.FromScalar(float32(r.TopP)),
-	}
-	weights := s.served.inputs(s.weights)
-	call := func(p *backend.Program, first []*tensors.Tensor, limit int) ([]*tensors.Tensor, error) {
-		consts[inLimit] = tensors.FromScalar(int32(limit))
-		in := append(append(first, consts...), weights...)
-		out, err := p.Run(in...)
-		consts[inLimit].MustFinalizeAll()
-		return out, err
-	}
-	first := []*tensors.Tensor{tensors.FromFlatDataAndDimensions(ids, b.prompts, b.prompt), tensors.FromFlatDataAndDimensions(done, n)}
-	began := time.Now()
-	state, err := call(prefill, first, 0)
-	s.PrefillTime += time.Since(began)
-	for _, t := range first {
-		t.MustFinalizeAll()
-	}
-	defer func() {
-		for _, t := range append(state, consts...) {
-			if t != nil && t.Ok() {
-				t.MustFinalizeAll()
-			}
-		}
-	}()
-	if err != nil {
+	b := newBatch(s, r, shape)
+	defer b.free()
+	if err := b.prefill(); err != nil {
 		return nil, err
 	}
-	end := b.prompt + r.MaxTokens - 1 // the last token is not fed
-	column := b.prompt
-	for column < end {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		limit := end
-		if r.Every > 0 {
-			limit = min(end, column+r.Every)
-		}
-		began := time.Now()
-		if state, err = call(loop, state, limit); err != nil {
-			return nil, err
-		}
-		s.LoopTime += time.Since(began)
-		now := int(tensors.ToScalar[int32](state[stColumn]))
-		s.Steps += now - column
-		column = now
-		if r.Progress != nil {
-			replies, err := s.replies(b, r, state, column)
-			if err != nil {
+	end := shape.prompt + r.MaxTokens - 1 // the last token is not fed
+	for i, phase := range s.phases(r.MaxTokens) {
+		if i > 0 {
+			if err := b.regroup(shape.prompt + phase); err != nil {
 				return nil, err
 			}
-			r.Progress(replies)
 		}
-		if column < limit {
-			break // every row is done
-		}
-	}
-	flat, err := s.replies(b, r, state, column)
-	if err != nil {
-		return nil, err
-	}
-	out := make([][]Completion, b.prompts)
-	for i := range out {
-		out[i] = flat[i*b.group : (i+1)*b.group]
-	}
-	return out, nil
-}
-
-// replies reads the state's replies, whose tokens stand up to column.
-func (s *Sampler) replies(b batchShape, r Request, state []*tensors.Tensor, column int) ([]Completion, error) {
-	tokens, err := tensors.CopyFlatData[int32](state[stTokens])
-	if err != nil {
-		return nil, err
-	}
-	logp, err := tensors.CopyFlatData[float32](state[stLogp])
-	if err != nil {
-		return nil, err
-	}
-	entropy, err := tensors.CopyFlatData[float32](state[stEntropy])
-	if err != nil {
-		return nil, err
-	}
-	for _, i := range []int{stTokens, stLogp, stEntropy, stColumn} {
-		state[i].FinalizeLocal() // the loop takes the device's copy away
-	}
-	written := min(column-b.prompt+1, r.MaxTokens)
-	out := make([]Completion, b.rows())
-	for row := range out {
-		if len(r.Prompts[row/b.group].IDs) == 0 {
-			continue
-		}
-		ids := tokens[row*b.reply : row*b.reply+written]
-		c := Completion{Finish: "length"}
-		for i, id := range ids {
-			for _, stop := range s.options.Stop {
-				if id == stop && c.Finish == "length" {
-					c.Finish = "stop"
-					ids = ids[:i+1]
+		last := min(end, shape.prompt+phase)
+		for b.column < last && !b.done {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			limit := last
+			if r.Every > 0 {
+				limit = min(last, b.column+r.Every)
+			}
+			if err := b.decode(limit); err != nil {
+				return nil, err
+			}
+			if r.Progress != nil {
+				if err := b.read(); err != nil {
+					return nil, err
 				}
-			}
-			if c.Finish == "stop" {
-				break
+				r.Progress(slices.Clone(b.replies))
 			}
 		}
-		c.IDs = append([]int32(nil), ids...)
-		at := row * b.reply
-		c.LogProbs = append([]float32(nil), logp[at:at+len(ids)]...)
-		c.Entropies = append([]float32(nil), entropy[at:at+len(ids)]...)
-		out[row] = c
+		if b.done {
+			break
+		}
+	}
+	if err := b.read(); err != nil {
+		return nil, err
+	}
+	out := make([][]Completion, len(r.Prompts))
+	group := len(r.Prompts[0].Keys)
+	for i := range out {
+		out[i] = b.replies[i*group : (i+1)*group]
 	}
 	return out, nil
 }
 
+// phases are the reply lengths at which a loop returns to regroup, the last one the longest reply.
+func (s *Sampler) phases(reply int) []int {
+	var out []int
+	planned := s.options.Phases
+	if planned == nil && reply >= 256 {
+		planned = []int{reply / 2, reply * 3 / 4}
+	}
+	for _, p := range planned {
+		if p > 0 && p < reply && (len(out) == 0 || p > out[len(out)-1]) {
+			out = append(out, p)
+		}
+	}
+	return append(out, reply)
+}
+
+// shapeOf checks a request and gives the shape of its first phase.
 func (s *Sampler) shapeOf(r Request) (batchShape, error) {
-	b := batchShape{prompts: len(r.Prompts), reply: r.MaxTokens, nucleus: r.TopP > 0 && r.TopP < 1}
-	if b.prompts == 0 || b.prompts%s.options.Runs != 0 {
-		return b, fmt.Errorf("sampling: %d prompts for %d runs; expected as many for each run", b.prompts, s.options.Runs)
+	b := batchShape{reply: r.MaxTokens, nucleus: r.TopP > 0 && r.TopP < 1}
+	if len(r.Prompts) == 0 || len(r.Prompts)%s.options.Runs != 0 {
+		return b, fmt.Errorf("sampling: %d prompts for %d runs; expected as many for each run", len(r.Prompts), s.options.Runs)
 	}
 	if r.MaxTokens < 1 {
 		return b, fmt.Errorf("sampling: max tokens is %d, expected 1 or more", r.MaxTokens)
@@ -252,11 +193,11 @@ func (s *Sampler) shapeOf(r Request) (batchShape, error) {
 	if !(r.Temperature >= 0) || math.IsInf(r.Temperature, 1) || !(r.TopP >= 0 && r.TopP <= 1) {
 		return b, fmt.Errorf("sampling: temperature %g, top_p %g; expected 0 or more, and 0 to 1", r.Temperature, r.TopP)
 	}
-	b.group = len(r.Prompts[0].Keys)
+	group := len(r.Prompts[0].Keys)
 	longest := max(r.Columns, 1)
 	for i, p := range r.Prompts {
-		if len(p.Keys) != b.group || b.group == 0 {
-			return b, fmt.Errorf("sampling: prompt %d asks for %d completions, prompt 0 for %d", i, len(p.Keys), b.group)
+		if len(p.Keys) != group || group == 0 {
+			return b, fmt.Errorf("sampling: prompt %d asks for %d completions, prompt 0 for %d", i, len(p.Keys), group)
 		}
 		longest = max(longest, len(p.IDs))
 		for _, id := range p.IDs {
@@ -266,49 +207,69 @@ func (s *Sampler) shapeOf(r Request) (batchShape, error) {
 		}
 	}
 	round := s.options.RoundPrompt
+	b.rows = len(r.Prompts) * group
 	b.prompt = (longest + round - 1) / round * round
 	if room := s.weights.Config.MaxPositionEmbeddings; longest+r.MaxTokens > room {
 		return b, fmt.Errorf("sampling: a prompt of %d tokens and %d new ones need %d positions, the model has %d", longest, r.MaxTokens, longest+r.MaxTokens, room)
 	}
-	b.columns = b.prompt + b.reply
+	b.columns = b.prompt + s.phases(r.MaxTokens)[0]
 	return b, nil
 }
 
-func (s *Sampler) programs(b batchShape) (prefill, loop *backend.Program, err error) {
-	prefill, loop = s.prefills[b], s.loops[b]
-	if prefill != nil && loop != nil {
-		return prefill, loop, nil
-	}
-	start := time.Now()
-	defer func() { s.CompileTime += time.Since(start) }()
-	err = backend.Together(
-		func() (err error) { prefill, err = s.compilePrefill(b); return err },
-		func() (err error) { loop, err = s.compileLoop(b); return err },
-	)
-	if err != nil {
-		return nil, nil, err
-	}
-	s.prefills[b], s.loops[b] = prefill, loop
-	return prefill, loop, nil
-}
-
-// Prepare compiles the programs of requests of r's shape, so that the first one does not wait.
+// Prepare compiles the programs that a request of r's shape begins with, so that the first one does not wait.
 func (s *Sampler) Prepare(r Request) error {
 	b, err := s.shapeOf(r)
 	if err != nil {
 		return err
 	}
-	_, _, err = s.programs(b)
-	return err
+	return backend.Together(
+		func() error { _, err := compiled(s, s.blanks, b, s.compileBlank); return err },
+		func() error { _, err := compiled(s, s.prefills, s.prefillShape(b, r), s.compilePrefill); return err },
+		func() error { _, err := compiled(s, s.loops, b, s.compileLoop); return err },
+	)
+}
+
+// prefillShape is the chunk that a request's prompts are taken in.
+func (s *Sampler) prefillShape(b batchShape, r Request) prefillShape {
+	chunk := len(r.Prompts)
+	if s.dev.InPlaceUpdates() {
+		chunk = min(chunk, s.options.Chunk)
+	}
+	return prefillShape{b, chunk, len(r.Prompts[0].Keys)}
+}
+
+// compiled returns the program of a shape, compiling it when the shape is new.
+func compiled[K comparable](s *Sampler, of map[K]*backend.Program, shape K, compile func(K) (*backend.Program, error)) (*backend.Program, error) {
+	s.compiling.Lock()
+	p := of[shape]
+	s.compiling.Unlock()
+	if p != nil {
+		return p, nil
+	}
+	start := time.Now()
+	p, err := compile(shape)
+	s.compiling.Lock()
+	defer s.compiling.Unlock()
+	s.CompileTime = max(s.CompileTime, time.Since(start))
+	if err == nil {
+		of[shape] = p
+	}
+	return p, err
 }
 
 // Close frees programs and the appended weights.
 func (s *Sampler) Close() {
 	s.served.free()
+	for _, p := range s.blanks {
+		_ = p.Close()
+	}
 	for _, p := range s.prefills {
 		_ = p.Close()
 	}
 	for _, p := range s.loops {
+		_ = p.Close()
+	}
+	for _, p := range s.regroups {
 		_ = p.Close()
 	}
 }

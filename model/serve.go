@@ -152,8 +152,8 @@ func (s *served) groupOf(i int, gs [groupsPerLayer]group) int {
 	return touched[i%len(touched)]
 }
 
-// network arranges the nodes of inputs as a network.
-func (s *served) network(w *Weights, nodes []*Node) *network {
+// network arranges the nodes of inputs as a network for rows whose runs are runOf [n].
+func (s *served) network(w *Weights, nodes []*Node, runOf *Node) *network {
 	net := newNetwork(w.Config, nodes[:len(w.tensors)])
 	stacked := nodes[len(w.tensors):]
 	if s.lora == nil {
@@ -163,7 +163,11 @@ func (s *served) network(w *Weights, nodes []*Node) *network {
 	for l := range net.layers {
 		for j := range net.layers[l].linears {
 			if s.lora.touches(gs[j]) {
-				net.layers[l].linears[j].stacked, net.layers[l].linears[j].runs = stacked[0], s.runs
+				lin := &net.layers[l].linears[j]
+				lin.stacked, lin.runs = stacked[0], s.runs
+				if s.runs > 1 {
+					lin.runOf = runOf
+				}
 				stacked = stacked[1:]
 			}
 		}

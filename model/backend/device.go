@@ -4,12 +4,14 @@
 package backend
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/gomlx/go-xla/pkg/pjrt"
 	"github.com/gomlx/gomlx/backends"
@@ -50,6 +52,9 @@ type Device struct {
 	client *pjrt.Client
 	peak   peakCounter
 	stop   chan struct{}
+
+	compiled    sync.Mutex // guards executables
+	executables map[[sha256.Size]byte]*pjrt.LoadedExecutable
 }
 
 // Open opens the named backend; Auto takes the best that opens and says in Passed why not the others.
@@ -91,6 +96,9 @@ func (d *Device) InPlaceUpdates() bool { return d.client != nil }
 func (d *Device) Close() {
 	if d.stop != nil {
 		close(d.stop)
+	}
+	for _, exe := range d.executables {
+		_ = exe.Destroy() // the client goes next
 	}
 	d.Backend.Finalize()
 }

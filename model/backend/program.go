@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -151,12 +152,35 @@ func (d *Device) Compile(name string, inputs []shapes.Shape, build Build, opts .
 		}
 	}
 	start = time.Now()
-	p.exe, err = d.client.Compile().WithStableHLO([]byte(text)).Done()
+	p.exe, err = d.executable(text)
 	p.CompileTime = time.Since(start)
 	if err != nil {
 		return nil, fmt.Errorf("compiling %s for %s: %w", name, d.Kind, err)
 	}
 	return p, nil
+}
+
+// executable compiles a program's text, or returns what the same text was compiled to before: training one group of runs
+// after another asks for the same programs again.
+func (d *Device) executable(text string) (*pjrt.LoadedExecutable, error) {
+	key := sha256.Sum256([]byte(text))
+	d.compiled.Lock()
+	exe := d.executables[key]
+	d.compiled.Unlock()
+	if exe != nil {
+		return exe, nil
+	}
+	exe, err := d.client.Compile().WithStableHLO([]byte(text)).Done()
+	if err != nil {
+		return nil, err
+	}
+	d.compiled.Lock()
+	defer d.compiled.Unlock()
+	if d.executables == nil {
+		d.executables = map[[sha256.Size]byte]*pjrt.LoadedExecutable{}
+	}
+	d.executables[key] = exe
+	return exe, nil
 }
 
 // Run executes the program. Inputs that are updated in place are finalised; the caller owns the outputs.
@@ -257,13 +281,12 @@ func (p *Program) runHere(in []*tensors.Tensor) ([]*tensors.Tensor, error) {
 	}
 }
 
-// Close frees the program.
+// Close frees the program. What XLA compiled stays with the device, for the next program of the same text.
 func (p *Program) Close() error {
 	if p.graph != nil {
 		p.graph.Finalize()
-		return nil
 	}
-	return p.exe.Destroy()
+	return nil
 }
 
 // Together runs functions at the same time, compilations mostly, and returns the errors of all.
