@@ -122,7 +122,7 @@ func (r *Report) contrasts() error {
 			con.Verdict = "" // more talk, or more tokens, is neither better nor worse
 		}
 		if con.Verdict != "" {
-			con.Sentence, con.Spread = c.Sentence(stats.Names{A: r.Display(a), B: r.Display(b), Metric: metric}), c.RunSpread()
+			con.Sentence, con.Spread = c.Sentence(stats.Names{A: a.Display, B: b.Display, Metric: metric}), c.RunSpread()
 		}
 		r.Contrasts[key] = con
 		r.ContrastOrder = append(r.ContrastOrder, key)

@@ -11,9 +11,10 @@ import (
 // Row is one row of the arm table: the untrained model, or all runs of an arm, under one arm's prompt.
 type Row struct {
 	Key     string                      `json:"key"`
-	Model   string                      `json:"model"`  // experiment.Base or an arm's name
-	Prompt  string                      `json:"prompt"` // an arm's name
-	Own     bool                        `json:"own"`    // the prompt it was trained with
+	Display string                      `json:"display"` // how the write-up calls it
+	Model   string                      `json:"model"`   // experiment.Base or an arm's name
+	Prompt  string                      `json:"prompt"`  // an arm's name
+	Own     bool                        `json:"own"`     // the prompt it was trained with
 	Trained bool                        `json:"trained"`
 	Runs    []string                    `json:"runs,omitempty"` // run names; none for the untrained model
 	Evals   []string                    `json:"evals"`
@@ -31,8 +32,7 @@ type Row struct {
 	evals []*Eval
 }
 
-// Display is how the write-up calls a row.
-func (r *Report) Display(w *Row) string {
+func (r *Report) display(w *Row) string {
 	model, prompt := "Untrained", w.Prompt
 	for _, a := range r.Plan.Arms {
 		if a.Name == w.Model {
@@ -115,6 +115,7 @@ func (r *Report) rows() error {
 		if len(row.evals) == 0 {
 			continue
 		}
+		row.Display = r.display(row)
 		r.Rows[row.Key] = row
 		r.RowOrder = append(r.RowOrder, row.Key)
 	}

@@ -15,14 +15,41 @@ import (
 	"teamtalk/report/analysis"
 )
 
+// plainDir holds a clean run that tests take copies of.
+var plainDir string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(plainDir)
+	os.Exit(code)
+}
+
+func plain(t *testing.T) string {
+	t.Helper()
+	if plainDir == "" {
+		tmp, err := os.MkdirTemp("", "synthetic")
+		if err != nil {
+			t.Fatal(err)
+		}
+		plainDir = tmp
+		if err := artifacttest.Write(filepath.Join(tmp, "run"), artifacttest.Options{Tasks: 20, Steps: 4}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(plainDir, "run")
+}
+
 func synthetic(t *testing.T, o artifacttest.Options) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	if o.Tasks == 0 {
-		o.Tasks = 20
+	if o.Tasks == 0 && o.Steps == 0 && o.Arm == "" && o.EditCheck == nil && !o.Unsealed {
+		if err := os.CopyFS(dir, os.DirFS(plain(t))); err != nil {
+			t.Fatal(err)
+		}
+		return dir
 	}
-	if o.Steps == 0 {
-		o.Steps = 8
+	if o.Tasks == 0 {
+		o.Tasks, o.Steps = 20, 4
 	}
 	if err := artifacttest.Write(dir, o); err != nil {
 		t.Fatal(err)
@@ -121,7 +148,7 @@ func TestPlantedFaultsAreCaughtByName(t *testing.T) {
 		}, "all_graded", "has no grade"},
 		{"a step that lost rollouts", "baseline-18/completions.jsonl.gz", func(d string) error {
 			return artifacttest.EditLines(d, "baseline-18/completions.jsonl.gz", func(l [][]byte) [][]byte { return l[:len(l)-4] })
-		}, "steps_complete", "baseline-18 step 8 has 44 rollouts, planned 48"},
+		}, "steps_complete", "baseline-18 step 4 has 44 rollouts, planned 48"},
 		{"a session with local changes", "env.json", func(d string) error {
 			return artifacttest.Replace(d, "env.json", `"dirty": false`, `"dirty": true`)
 		}, "environment", "local changes"},

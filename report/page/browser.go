@@ -59,7 +59,7 @@ func (r *writer) browser() (table, data string, err error) {
 	}{Speakers: grader.DefaultTeam().Speakers}
 	for _, name := range r.doc.EvalOrder {
 		e := r.doc.Evals[name]
-		config.Evals = append(config.Evals, evalInfo{e.Model, r.promptName(e.Prompt)})
+		config.Evals = append(config.Evals, evalInfo{e.Model, Visible(r.promptName(e.Prompt))})
 	}
 	raw, err := json.Marshal(config) // escapes <, > and &: it cannot end the element
 	if err != nil {
@@ -172,7 +172,7 @@ func (r *writer) taskTable(where map[int]int, left int) string {
 	sortable("Gold", true)
 	for _, e := range r.doc.EvalOrder {
 		ev := r.doc.Evals[e]
-		sortable(ev.Model+", "+r.promptName(ev.Prompt), true)
+		sortable(Visible(ev.Model+", "+r.promptName(ev.Prompt)), true)
 	}
 	for _, label := range []string{"Difference", "Class", "Talk", "Cut off"} {
 		sortable(label, label == "Difference")

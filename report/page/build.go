@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"unicode/utf16"
 
 	"teamtalk/recipe/artifact"
 	"teamtalk/report/analysis"
@@ -99,7 +100,7 @@ func build(fsys fs.FS, rec *artifact.Record, o Options) (Files, error) {
 	return files, nil
 }
 
-// marshal is indented JSON without HTML escapes.
+// marshal is indented JSON without HTML escapes; characters that would be invisible are written as escapes, which read back the same.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -108,7 +109,22 @@ func marshal(v any) ([]byte, error) {
 	if err := e.Encode(v); err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
-	return b.Bytes(), nil
+	if !bytes.ContainsFunc(b.Bytes(), hidden) {
+		return b.Bytes(), nil
+	}
+	var out bytes.Buffer
+	for _, r := range b.String() {
+		switch {
+		case !hidden(r):
+			out.WriteRune(r)
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, hi, lo)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.Bytes(), nil
 }
 
 // settle takes the marks out of the Markdown and says where every claim stands.

@@ -162,6 +162,7 @@ func Verify(run, stored fs.FS, o Options) ([]Verified, error) {
 		}
 	}
 	n, bad := VerifyClaims(files)
+	bad = append(bad, originsChanged(files["claims.json"], rec)...)
 	for _, b := range bad {
 		say(false, "%s", b)
 	}
@@ -175,6 +176,24 @@ func Verify(run, stored fs.FS, o Options) ([]Verified, error) {
 		say(true, "made again, the report is the same, byte for byte")
 	}
 	return out, nil
+}
+
+// originsChanged names the artifacts that are not those that the claims were made from.
+func originsChanged(claimsJSON []byte, rec *artifact.Record) (bad []string) {
+	var cs Claims
+	if err := json.Unmarshal(claimsJSON, &cs); err != nil || rec.Manifest == nil {
+		return nil // VerifyClaims and the manifest say so
+	}
+	now := map[string]string{artifact.ManifestFile: rec.ManifestSHA256}
+	for _, f := range rec.Manifest.Files {
+		now[f.Path] = f.SHA256
+	}
+	for _, p := range slices.Sorted(maps.Keys(cs.Artifacts)) {
+		if now[p] != cs.Artifacts[p] {
+			bad = append(bad, fmt.Sprintf("claims.json was made from another %s: sha256 %.12s, now %.12s", p, cs.Artifacts[p], now[p]))
+		}
+	}
+	return bad
 }
 
 // VerifyClaims formats every claim of claims.json again and looks for it at its place in report.md. It returns how many there are, and what is wrong.

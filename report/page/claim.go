@@ -176,7 +176,10 @@ func Format(ptr, format string, v any) (string, error) {
 	case name == "i":
 		return thousands(f), nil
 	case name == "g":
-		return strings.Replace(v.(json.Number).String(), "-", stats.Minus, 1), nil
+		if s, negative := strings.CutPrefix(v.(json.Number).String(), "-"); negative {
+			return stats.Minus + s, nil
+		}
+		return v.(json.Number).String(), nil
 	case name == "p":
 		return stats.PValue(f), nil
 	case name == "min":
@@ -226,7 +229,7 @@ func formatInterval(ptr, name, arg string, v any) (string, error) {
 		if name == "pair" {
 			return "none", nil
 		}
-		return "no interval " + over + ": nothing varied", nil
+		return "no interval " + over + ": nothing varied, so that its width cannot be estimated", nil
 	}
 	lo, err := Format(ptr, arg, ends[0])
 	if err != nil {

@@ -51,7 +51,7 @@ func dumbbell(an *analysis.Report) (figure.Figure, bool, error) {
 		if before == nil || after == nil {
 			continue
 		}
-		w := figure.Way{Label: a.Display, Series: series(an, a.Name, 0), Before: float64(before.Mean), After: float64(after.Mean),
+		w := figure.Way{Label: Visible(a.Display), Series: series(an, a.Name, 0), Before: float64(before.Mean), After: float64(after.Mean),
 			BeforeTalk: float64(before.Share.Talk.Rate), AfterTalk: float64(after.Share.Talk.Rate)}
 		for _, name := range after.Evals {
 			e := an.Evals[name]

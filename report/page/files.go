@@ -137,7 +137,7 @@ func evalResults(an *analysis.Report) []byte {
 	for _, key := range an.RowOrder {
 		row := an.Rows[key]
 		notes := fmt.Sprintf("%s; pass@1, %s; %d runs x %d tasks x %d samples, temperature %v, top_p %v; held-out subset, not the whole split",
-			an.Display(row), interval(row), max(1, len(row.Runs)), an.HoldoutTasks, an.Plan.Evaluation.Samples, an.Plan.Evaluation.Temperature, an.Plan.Evaluation.TopP)
+			row.Display, interval(row), max(1, len(row.Runs)), an.HoldoutTasks, an.Plan.Evaluation.Samples, an.Plan.Evaluation.Temperature, an.Plan.Evaluation.TopP)
 		if an.Plan.Preset == "mini" {
 			notes = "mini run, a demonstration; " + notes
 		}

@@ -42,7 +42,7 @@ func (r *writer) html(marked string) ([]byte, error) {
 	csp := "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'"
 	var b bytes.Buffer
 	err = pageTemplate.Execute(&b, map[string]any{
-		"Title": html.UnescapeString(plainText(r.title())), "CSP": csp, "TOC": toc,
+		"Title": r.plainTitle(), "CSP": csp, "TOC": toc,
 		// Made here, from escaped parts; the template must not escape them again.
 		"CSS": template.CSS(figure.CSS() + pageCSS), "Body": template.HTML(body), "Data": template.HTML(data), "Script": template.JS(pageJS),
 		"Mini": r.doc.Plan.Preset == "mini", "Synthetic": r.doc.Run.Synthetic,
@@ -53,9 +53,16 @@ func (r *writer) html(marked string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// plainText takes the backslashes of Inline out.
-func plainText(s string) string {
-	return regexp.MustCompile("\\\\([\\\\`*_|~\\[\\]:#+@=.)-])").ReplaceAllString(s, "$1")
+// plainTitle is the page's title without marks and escapes.
+func (r *writer) plainTitle() string {
+	t := Visible(r.doc.Plan.Question.Title)
+	if r.doc.Plan.Preset == "mini" {
+		t = "Mini run. " + t
+	}
+	if r.doc.Run.Synthetic {
+		t = "Synthetic. " + t
+	}
+	return t
 }
 
 var markedClaim = regexp.MustCompile("\uE000([0-9]+)\uE001")

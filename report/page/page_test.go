@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,11 +15,39 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// made holds simulated run folders by their options; tests get copies.
+var made = map[string]string{}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, dir := range made {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
 // syntheticRun makes a simulated run folder.
 func syntheticRun(t testing.TB, o artifacttest.Options) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := artifacttest.Write(dir, o); err != nil {
+	if o.EditPlan != nil || o.EditCheck != nil {
+		if err := artifacttest.Write(dir, o); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	key := fmt.Sprintf("%+v", o)
+	if made[key] == "" {
+		tmp, err := os.MkdirTemp("", "synthetic")
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[key] = tmp
+		if err := artifacttest.Write(filepath.Join(tmp, "run"), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(made[key], "run"))); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -286,15 +286,15 @@ func (r *writer) armName(side string) string {
 	return r.doc.Plan.Primary.B
 }
 
-func (r *writer) title() string {
-	t := Inline(r.doc.Plan.Question.Title)
+func (r *writer) title() (string, error) {
+	t, err := r.bind("text", "plan", "question", "title")
 	if r.doc.Plan.Preset == "mini" {
 		t = "Mini run. " + t
 	}
 	if r.doc.Run.Synthetic {
 		t = "Synthetic. " + t
 	}
-	return t
+	return t, err
 }
 
 // cite refers to an entry by its number, which is that of its first use.

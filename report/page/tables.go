@@ -92,8 +92,6 @@ func (r *writer) tableByName(name string) (string, error) {
 	return g.md(caption)
 }
 
-func (r *writer) rowName(key string) string { return Inline(r.doc.Display(r.doc.Rows[key])) }
-
 func (r *writer) armTable() (*grid, string) {
 	ks := r.doc.Plan.Evaluation.Ks
 	head := []string{"Model and prompt", "Each run", ">pass@1", "ci_both", "ci_tasks"}
@@ -112,7 +110,7 @@ func (r *writer) armTable() (*grid, string) {
 		if !w.Trained {
 			each = []string{"one model"}
 		}
-		cells := []string{r.rowName(key), strings.Join(each, ", "), g.b("3", "rows", key, "pass1"), g.scoped("ci_both", "3", "rows", key, "ci_both"), g.scoped("ci_tasks", "3", "rows", key, "ci_tasks")}
+		cells := []string{g.b("text", "rows", key, "display"), strings.Join(each, ", "), g.b("3", "rows", key, "pass1"), g.scoped("ci_both", "3", "rows", key, "ci_both"), g.scoped("ci_tasks", "3", "rows", key, "ci_tasks")}
 		for _, k := range ks {
 			if k > 1 {
 				cells = append(cells, g.b("3", "rows", key, "pass", k))
@@ -129,7 +127,7 @@ func (r *writer) shareTable() (*grid, string) {
 		share := func(name string) string { return g.b("share", "rows", key, "share", name) }
 		rate := func(name string) string { return g.b("%1", "rows", key, "share", name, "rate") }
 		ci := func(name string) string { return g.scoped("ci_tasks", "3", "rows", key, "share", name, "ci_tasks") }
-		g.row(r.rowName(key), share("talk"), ci("talk"), g.b("1", "rows", key, "mean_turns"), rate("truncated"), ci("truncated"), rate("answered"), rate("worked"), rate("worked_right"),
+		g.row(g.b("text", "rows", key, "display"), share("talk"), ci("talk"), g.b("1", "rows", key, "mean_turns"), rate("truncated"), ci("truncated"), rate("answered"), rate("worked"), rate("worked_right"),
 			g.b("1", "rows", key, "mean_tokens"))
 	}
 	return g, "What the replies look like, all runs together. Intervals count tasks and not replies, so that a share of zero has an honest upper bound. Talk is the turn counter's verdict; work shown means a calculation with an equals sign."
@@ -174,7 +172,7 @@ func (r *writer) otherTable() (*grid, string) {
 		if !c.CIBoth.OK() {
 			reads = "these models only"
 		}
-		g.row(label, Inline(c.Metric), g.b(format, "contrasts", key, "delta"), g.scoped("ci_tasks", format, "contrasts", key, "ci_tasks"), g.scoped("ci_both", format, "contrasts", key, "ci_both"), reads)
+		g.row(label, g.b("text", "contrasts", key, "metric"), g.b(format, "contrasts", key, "delta"), g.scoped("ci_tasks", format, "contrasts", key, "ci_tasks"), g.scoped("ci_both", format, "contrasts", key, "ci_both"), reads)
 	}
 	return g, "Other differences, not planned as tests and not adjusted for their number. The baseline's replies under its own prompt are also its replies under the plain one, so that the rows share data."
 }
@@ -251,8 +249,8 @@ func (r *writer) phaseTable() (*grid, string) {
 		at := func(format, field string) string { return g.b(format, append(slices.Clone(tokens), field)...) }
 		g.row(name, at("i", "count"), at("min", "seconds"), at("min", "device_seconds"), at("i", "tokens"), at("MiB", "peak_host_bytes"), at("MiB", "peak_device_bytes"))
 	}
-	for i, p := range r.doc.Cost.Phases {
-		line(Inline(p.Name), "cost", "phases", i)
+	for i := range r.doc.Cost.Phases {
+		line(g.b("text", "cost", "phases", i, "name"), "cost", "phases", i)
 	}
 	if len(r.doc.Cost.Phases) > 0 {
 		line("total", "cost", "total")
@@ -269,7 +267,7 @@ func (r *writer) roundTable() (*grid, string) {
 			// The difference is of two bound numbers; it is bound as the pair.
 			diff = g.b("3", "rounds", i-1, "value") + " to " + g.b("3", "rounds", i, "value")
 		}
-		g.row(g.b("i", "rounds", i, "round"), g.b("text", "rounds", i, "changed"), Inline(rd.Metric), g.b("3", "rounds", i, "value"), diff)
+		g.row(g.b("i", "rounds", i, "round"), g.b("text", "rounds", i, "changed"), g.b("text", "rounds", i, "metric"), g.b("3", "rounds", i, "value"), diff)
 		last = rd.Value
 	}
 	if own := r.doc.Plan.Primary.B + "-" + r.doc.Plan.Primary.B; len(r.doc.Rounds) > 0 && r.doc.Rows[own] != nil {

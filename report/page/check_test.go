@@ -1,0 +1,123 @@
+package page
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"teamtalk/recipe/artifact/artifacttest"
+)
+
+// written makes a run with its report in a folder beside it.
+func written(t *testing.T, o artifacttest.Options) (run, out string) {
+	t.Helper()
+	run, out = syntheticRun(t, o), t.TempDir()
+	for name, data := range mustBuild(t, os.DirFS(run), Options{}) {
+		path := filepath.Join(out, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return run, out
+}
+
+func replace(t *testing.T, dir, path, old, now string) {
+	t.Helper()
+	if err := artifacttest.Replace(dir, path, old, now); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		why   string
+		do    func(run, out string)
+		state State
+		says  []string
+	}{
+		{"nothing happened", func(run, out string) {}, Fresh, nil},
+		{"a verdict changed and the run was sealed again", func(run, out string) {
+			replace(t, run, "eval/recipe-17-recipe.jsonl.gz", `"reward":1`, `"reward":0`)
+			if err := artifacttest.Reseal(run); err != nil {
+				t.Fatal(err)
+			}
+		}, Stale, []string{"artifact eval/recipe-17-recipe.jsonl.gz: changed", "report.json: differs", "-With its own prompt", "-- **What was found.**"}},
+		{"the page was edited", func(run, out string) { replace(t, out, "report.md", "unresolved", "better") }, Stale,
+			[]string{"report.md: differs, and was edited after it was made", "no artifact changed since", "-**Verdict: better.**", "+**Verdict: unresolved.**"}},
+		{"a figure is gone", func(run, out string) { os.Remove(filepath.Join(out, "figures/fig-forest.svg")) }, Stale, []string{"figures/fig-forest.svg: missing"}},
+		{"there is no report", func(run, out string) { os.RemoveAll(out); os.Mkdir(out, 0o755) }, CannotTell, []string{"there is no report here"}},
+		{"an artifact is damaged", func(run, out string) { os.Truncate(filepath.Join(run, "recipe-17/completions.jsonl.gz"), 50) }, CannotTell,
+			[]string{"recipe-17/completions.jsonl.gz: truncated"}},
+		{"the run is gone", func(run, out string) { os.RemoveAll(run) }, CannotTell, []string{"cannot be read"}},
+	} {
+		run, out := written(t, small())
+		c.do(run, out)
+		state, lines := Check(os.DirFS(run), os.DirFS(out), Options{})
+		all := strings.Join(lines, "\n")
+		if state != c.state {
+			t.Errorf("%s: %s, want %s:\n%s", c.why, state, c.state, all)
+		}
+		found := len(c.says) == 0
+		for _, s := range c.says {
+			if strings.Contains(all, s) {
+				found = true
+			} else if !strings.HasPrefix(s, "-") {
+				t.Errorf("%s: the lines do not hold %q:\n%s", c.why, s, all)
+			}
+		}
+		if !found {
+			t.Errorf("%s: none of %q in\n%s", c.why, c.says, all)
+		}
+	}
+}
+
+func TestVerify(t *testing.T) {
+	run, out := written(t, small())
+	done, err := Verify(os.DirFS(run), os.DirFS(out), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range done {
+		if !v.OK {
+			t.Error(v.What)
+		}
+	}
+	replace(t, run, "eval/base-recipe.jsonl.gz", `"reward":1`, `"reward":0`)
+	replace(t, out, "report.md", "Mini run.", "A run.")
+	if err := artifacttest.Reseal(run); err != nil {
+		t.Fatal(err)
+	}
+	if done, err = Verify(os.DirFS(run), os.DirFS(out), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var bad []string
+	for _, v := range done {
+		if !v.OK {
+			bad = append(bad, v.What)
+		}
+	}
+	all := strings.Join(bad, "\n")
+	for _, want := range []string{"check regrade: fail: ", "eval/base-recipe.jsonl.gz line", "report.md line", "made again, the report is stale", "claims.json was made from another eval/base-recipe.jsonl.gz"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("verify does not say %q:\n%s", want, all)
+		}
+	}
+}
+
+func TestDiff(t *testing.T) {
+	for _, c := range []struct{ old, now, want string }{
+		{"a\nb\nc", "a\nb\nc", ""},
+		{"a\nb\nc", "a\nx\nc", "-b|+x"},
+		{"a", "a\nb", "+b"},
+		{"a\nb\nc\nd", "b\nc", "-a|-d"},
+		{"", "x", "-|+x"},
+	} {
+		if got := strings.Join(Diff(c.old, c.now), "|"); got != c.want {
+			t.Errorf("Diff(%q, %q) = %q, want %q", c.old, c.now, got, c.want)
+		}
+	}
+}
