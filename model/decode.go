@@ -113,7 +113,7 @@ func (s *Sampler) compilePrefill(b prefillShape) (*backend.Program, error) {
 		column := iota2(g, p, t, 1)
 		segments := ConvertDType(GreaterOrEqual(column, BroadcastToDims(start, p, t)), dtypes.Int32)
 		positions := Max(Sub(column, start), zeros(g, dtypes.Int32))
-		attention := attendRows(c, segments)
+		attention := attendRows(c, segments, nil, nil)
 		hand := func(cache, x *Node) *Node { // [P·Tp, kv, D] into [N, kv, S, D]
 			x = TransposeAllAxes(Reshape(x, p, t, c.NumKeyValueHeads, c.HeadDim), 0, 2, 1, 3)
 			x = BroadcastToDims(InsertAxes(x, 1), p, b.group, c.NumKeyValueHeads, t, c.HeadDim)

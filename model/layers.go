@@ -96,12 +96,23 @@ func rotate(x, cos, sin *Node) *Node {
 
 // attendRows is causal attention inside the segments of rows of T tokens: a token sees the tokens at or before it that
 // carry its segment's number. Segment 0 is padding and sees itself. segments is [rows, T], int32.
-func attendRows(c checkpoint.Config, segments *Node) attend {
+//
+// With branches [rows, T], a segment is a prompt (branch 0) and several replies to it (branches from 1 on), each of which sees
+// the prompt and itself; positions [rows, T] then say what is before what. Without, both are nil.
+func attendRows(c checkpoint.Config, segments, branches, positions *Node) attend {
 	rows, t := segments.Shape().Dimensions[0], segments.Shape().Dimensions[1]
 	g := segments.Graph()
-	same := Equal(Reshape(segments, rows, 1, t, 1, 1), Reshape(segments, rows, 1, 1, 1, t))
-	causal := Reshape(GreaterOrEqual(iota2(g, t, t, 0), iota2(g, t, t, 1)), 1, 1, t, 1, t)
-	allowed := LogicalAnd(same, BroadcastToDims(causal, rows, 1, t, 1, t)) // [rows, 1, T, 1, T]
+	asking := func(x *Node) *Node { return Reshape(x, rows, 1, t, 1, 1) }
+	asked := func(x *Node) *Node { return Reshape(x, rows, 1, 1, 1, t) }
+	allowed := Equal(asking(segments), asked(segments)) // [rows, 1, T, 1, T]
+	if branches == nil {
+		causal := Reshape(GreaterOrEqual(iota2(g, t, t, 0), iota2(g, t, t, 1)), 1, 1, t, 1, t)
+		allowed = LogicalAnd(allowed, BroadcastToDims(causal, rows, 1, t, 1, t))
+	} else {
+		own := Equal(asking(branches), asked(branches))
+		shared := BroadcastToDims(asked(Equal(branches, zeros(g, branches.DType()))), rows, 1, t, 1, t)
+		allowed = LogicalAnd(allowed, LogicalAnd(LogicalOr(own, shared), GreaterOrEqual(asking(positions), asked(positions))))
+	}
 	bias := Where(allowed, zeros(g, dtypes.Float32), Const(g, float32(-1e30)))
 	heads, kv, d := c.NumAttentionHeads, c.NumKeyValueHeads, c.HeadDim
 	return func(_ int, q, k, v *Node) *Node {

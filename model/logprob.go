@@ -55,11 +55,11 @@ func topP(z, p *Node) *Node {
 // to [rows·T]; log-probability and entropy of every successor at temperature.
 func (net *network) scored(ids, segments, positions, targets, temperature *Node) (logp, entropy *Node) {
 	flat := func(x *Node) *Node { return Reshape(x, -1) }
-	x := net.hidden(flat(ids), flat(positions), attendRows(net.config, segments))
+	x := net.hidden(flat(ids), flat(positions), attendRows(net.config, segments, nil, nil))
 	return logProbs(net.logits(x), flat(targets), temperature)
 }
 
 // logitsOf is scored without the softmax, for tests against other implementations. [rows·T, V]
 func (net *network) logitsOf(ids, segments, positions *Node) *Node {
-	return net.logits(net.hidden(Reshape(ids, -1), Reshape(positions, -1), attendRows(net.config, segments)))
+	return net.logits(net.hidden(Reshape(ids, -1), Reshape(positions, -1), attendRows(net.config, segments, nil, nil)))
 }

@@ -204,7 +204,7 @@ func (b *session) train(name string, runs int) error {
 	defer a.Free()
 	rows := max(1, b.Rows/runs)
 	t, err := grpo.NewTrainer(b.Device, b.weights, a, grpo.TrainerOptions{
-		Rows: rows, T: b.T, Clip: grpo.ClipRange{Epsilon: 0.2, EpsilonHigh: 0.28},
+		Rows: rows, T: b.T, Picks: rows * b.T * 7 / 8, Clip: grpo.ClipRange{Epsilon: 0.2, EpsilonHigh: 0.28},
 		Optim: grpo.AdamW{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, MaxGradNorm: 1},
 	})
 	if err != nil {
@@ -212,15 +212,17 @@ func (b *session) train(name string, runs int) error {
 	}
 	defer t.Close()
 	n := runs * rows * b.T
-	mb := grpo.MicroBatch{Weights: make([]float32, n), Advantages: make([]float32, n)}
+	k := t.Picks()
+	mb := grpo.MicroBatch{Weights: make([]float32, runs*k), Advantages: make([]float32, runs*k)}
 	for i := range n {
-		pos := i % b.T
 		mb.IDs = append(mb.IDs, int32((i*7919)%b.Config.VocabSize))
-		mb.Segments, mb.Positions = append(mb.Segments, 1), append(mb.Positions, int32(pos))
-		mb.Targets = append(mb.Targets, int32(((i+1)*7919)%b.Config.VocabSize))
-		if pos > b.T/4 && pos < b.T-1 {
-			mb.Weights[i], mb.Advantages[i] = 1/float32(n), 0.5
-		}
+		mb.Segments, mb.Branches = append(mb.Segments, 1), append(mb.Branches, 0)
+		mb.Positions = append(mb.Positions, int32(i%b.T))
+	}
+	for i := range runs * k {
+		at := i/k*rows*b.T + i%k // the first predictions of each run's rows
+		mb.At, mb.Targets = append(mb.At, int32(at)), append(mb.Targets, int32((i*104729)%b.Config.VocabSize))
+		mb.Weights[i], mb.Advantages[i] = 1/float32(n), 0.5
 	}
 	m := Measurement{Name: name, Unit: "ms", Compile: t.CompileTime.Seconds()}
 	u := Measurement{Name: name + "-update", Unit: "ms"}

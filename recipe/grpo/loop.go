@@ -202,7 +202,7 @@ func (l *loop) open(start int) error {
 		func() error { return l.sampler.Prepare(l.request(0)) },
 		func() (err error) {
 			l.trainer, err = NewTrainer(l.Device, l.Weights, l.adapters, TrainerOptions{
-				Rows: rows, T: t, Clip: ClipRange{s.Epsilon, s.EpsilonHigh},
+				Rows: rows, T: t, Picks: rows * t * 7 / 8, Clip: ClipRange{s.Epsilon, s.EpsilonHigh},
 				Optim: AdamW{Beta1: s.AdamBeta1, Beta2: s.AdamBeta2, Epsilon: s.AdamEpsilon, WeightDecay: s.WeightDecay, MaxGradNorm: s.MaxGradNorm},
 			})
 			return err

@@ -3,7 +3,6 @@ package grpo
 import (
 	"context"
 	"math"
-	"sort"
 
 	"teamtalk/model"
 	"teamtalk/recipe/artifact"
@@ -109,76 +108,51 @@ func (l *loop) grade(run, step int, groups [][]model.Completion) (*stepOf, error
 // learn accumulates the gradients of all runs. Completions with advantage 0 have none and are left out of the passes; they
 // count in the loss's normalisation all the same.
 func (l *loop) learn(steps []*stepOf) error {
-	packed := make([]*data.Packed, len(steps))
-	order := make([][]int, len(steps)) // completions in the order they were packed
-	rows := 0
+	runs := make([]*packed, len(steps))
+	learnt := make([][]int, len(steps)) // which completions
+	passes := 0
 	for i, s := range steps {
+		var replies []reply
 		for j, a := range s.advantages {
-			if a != 0 && s.weights[j] != 0 {
-				order[i] = append(order[i], j)
+			if a == 0 || s.weights[j] == 0 {
+				continue
 			}
+			learnt[i] = append(learnt[i], j)
+			replies = append(replies, reply{
+				group: j / l.settings.NumGenerations, prompt: s.prompts[j], ids: s.completions[j].IDs,
+				weight: float32(s.weights[j]), advantage: float32(a),
+			})
 		}
-		// Longest first fills rows best.
-		sort.SliceStable(order[i], func(a, b int) bool { return s.length(order[i][a]) > s.length(order[i][b]) })
-		p, err := data.NewPacker(0, l.trainer.T())
-		if err != nil {
+		var err error
+		if runs[i], err = pack(replies, l.trainer.Rows(), l.trainer.T(), l.trainer.Picks()); err != nil {
 			return err
 		}
-		for _, j := range order[i] {
-			seq := data.Reply(s.prompts[j], s.completions[j].IDs)
-			seq.Advantages = make([]float32, len(seq.IDs))
-			for k := range seq.Weights {
-				seq.Weights[k] *= float32(s.weights[j])
-				seq.Advantages[k] = float32(s.advantages[j])
-			}
-			if _, err := p.Add(seq); err != nil {
-				return err
-			}
-		}
-		packed[i] = p.Pack()
-		rows = max(rows, packed[i].R)
+		passes = max(passes, len(runs[i].passes))
 	}
-	per, t := l.trainer.Rows(), l.trainer.T()
-	passes := (rows + per - 1) / per
-	logp := make([][]float32, len(steps))
-	for i := range logp {
-		logp[i] = make([]float32, passes*per*t)
-	}
-	for pass := range passes {
-		var b MicroBatch
-		for _, p := range packed {
-			b.IDs, b.Segments = cut(b.IDs, p.IDs, pass, per*t), cut(b.Segments, p.Segments, pass, per*t)
-			b.Positions, b.Targets = cut(b.Positions, p.Positions, pass, per*t), cut(b.Targets, p.Targets, pass, per*t)
-			b.Weights, b.Advantages = cut(b.Weights, p.Weights, pass, per*t), cut(b.Advantages, p.Advantages, pass, per*t)
-		}
-		scores, err := l.trainer.Accumulate(b, l.settings.Temperature)
+	k := l.trainer.Picks()
+	for n := range passes {
+		scores, err := l.trainer.Accumulate(microBatch(runs, n), l.settings.Temperature)
 		if err != nil {
 			return err
 		}
 		for i, s := range steps {
-			s.loss += float64(scores.Loss[i])
-			copy(logp[i][pass*per*t:], scores.Logp[i*per*t:(i+1)*per*t])
-		}
-	}
-	for i, s := range steps {
-		for k, j := range order[i] {
-			trained := packed[i].Unpack(k, logp[i])[len(s.prompts[j]):]
-			for n, v := range trained {
-				s.rollouts[j].SumLogpTrainer += float64(v)
-				d := math.Abs(float64(v) - float64(s.completions[j].LogProbs[n]))
-				s.difference.sum += d
-				s.difference.max = max(s.difference.max, d)
-				s.difference.n++
+			for at, j := range learnt[i] {
+				p := runs[i].places[at]
+				if p.pass != n {
+					continue
+				}
+				from := i*k + p.from
+				for c, sampled := range s.completions[j].LogProbs {
+					trained := float64(scores.Logp[from+c])
+					s.loss += float64(scores.Loss[from+c])
+					s.rollouts[j].SumLogpTrainer += trained
+					d := math.Abs(trained - float64(sampled))
+					s.difference.sum += d
+					s.difference.max = max(s.difference.max, d)
+					s.difference.n++
+				}
 			}
 		}
 	}
 	return nil
-}
-
-func (s *stepOf) length(j int) int { return len(s.prompts[j]) + len(s.completions[j].IDs) }
-
-// cut appends part number `at` of x, n values long, zeros where x has no more.
-func cut[T int32 | float32](to, x []T, at, n int) []T {
-	have := x[min(at*n, len(x)):min((at+1)*n, len(x))]
-	return append(append(to, have...), make([]T, n-len(have))...)
 }

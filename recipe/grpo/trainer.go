@@ -33,22 +33,22 @@ type Trainer struct {
 // TrainerOptions fix the programs' shapes and constants.
 type TrainerOptions struct {
 	Rows, T int // of each run in a micro-batch: R rows of T tokens
+	Picks   int // of each run in a micro-batch: predictions that are learnt; 0 means one for every token
 	Clip    ClipRange
 	Optim   AdamW
 }
 
-// MicroBatch is M·R rows of T tokens, run after run, with what belongs to the prediction made at each column.
+// MicroBatch is M·R rows of T tokens, run after run, and what belongs to each of its M·K predictions, run after run too.
 type MicroBatch struct {
-	model.Rows
+	model.Branched
 	Weights    []float32 // share in the loss; 0 where nothing is learnt
 	Advantages []float32
 	OldLogp    []float32 // nil: on-policy
 }
 
-// Scores is what a gradient pass saw at each column.
+// Scores is what a gradient pass saw at each prediction, [M·K].
 type Scores struct {
-	Logp, Entropy []float32 // [M·R·T]
-	Loss          []float32 // [M], this micro-batch's share
+	Logp, Loss []float32
 }
 
 // NewTrainer compiles the training programs and starts the moments at zero.
@@ -56,6 +56,9 @@ func NewTrainer(dev *backend.Device, w *model.Weights, a *model.Adapters, o Trai
 	t := &Trainer{dev: dev, weights: w, adapters: a, options: o}
 	if o.Rows < 1 || o.T < 2 {
 		return nil, fmt.Errorf("trainer: micro-batch of %d rows of %d tokens; expected at least 1 of 2", o.Rows, o.T)
+	}
+	if t.options.Picks == 0 {
+		t.options.Picks = o.Rows * o.T
 	}
 	start := time.Now()
 	err := backend.Together(
@@ -80,20 +83,24 @@ func (t *Trainer) Rows() int { return t.options.Rows }
 // T is the number of tokens of a row.
 func (t *Trainer) T() int { return t.options.T }
 
+// Picks is the micro-batch's number of predictions for each run.
+func (t *Trainer) Picks() int { return t.options.Picks }
+
 // Steps is the number of optimizer steps taken.
 func (t *Trainer) Steps() int { return t.steps }
 
 func (t *Trainer) compileGradient(offPolicy bool) (*backend.Program, error) {
 	runs, n := t.adapters.Runs, len(t.adapters.Tensors)
 	rows := runs * t.options.Rows
-	float := shapes.Make(dtypes.Float32, rows, t.options.T)
+	picks := runs * t.options.Picks
+	float := shapes.Make(dtypes.Float32, picks)
 	var in []shapes.Shape
 	var opts []backend.Option
 	for i, s := range t.adapters.LoRA.Shapes(t.adapters.Config, runs) {
 		in = append(in, s) // accumulated gradients
 		opts = append(opts, backend.InPlace(i, i))
 	}
-	in = append(in, model.RowShapes(rows, t.options.T)...)
+	in = append(in, model.BranchedShapes(rows, t.options.T, picks)...)
 	in = append(in, float, float, float, shapes.Make(dtypes.Float32))
 	in = append(in, t.weights.Shapes()...)
 	in = append(in, t.adapters.LoRA.Shapes(t.adapters.Config, runs)...)
@@ -103,21 +110,20 @@ func (t *Trainer) compileGradient(offPolicy bool) (*backend.Program, error) {
 	}
 	return t.dev.Compile(name, in, func(_ *Graph, in []*Node) []*Node {
 		accumulated, in := in[:n], in[n:]
-		batch := model.RowNodes{IDs: in[0], Segments: in[1], Positions: in[2], Targets: in[3]}
-		flat := func(x *Node) *Node { return Reshape(x, -1) }
-		weight, advantage, old, temperature := flat(in[4]), flat(in[5]), flat(in[6]), in[7]
-		in = in[8:]
+		batch := model.BranchedNodes{IDs: in[0], Segments: in[1], Branches: in[2], Positions: in[3], At: in[4], Targets: in[5]}
+		weight, advantage, old, temperature := in[6], in[7], in[8], in[9]
+		in = in[10:]
 		w, adapters := in[:len(in)-n], in[len(in)-n:]
-		logp, entropy := model.LogProbs(t.weights.Config, w, &t.adapters.LoRA, runs, adapters, batch, temperature)
+		logp, _ := model.BranchedLogProbs(t.weights.Config, w, &t.adapters.LoRA, runs, adapters, batch, temperature)
 		if !offPolicy {
 			old = nil
 		}
-		loss := ReduceSum(Reshape(objective(logp, weight, advantage, old, t.options.Clip), runs, -1), -1) // [M]
+		loss := objective(logp, weight, advantage, old, t.options.Clip)
 		out := Gradient(ReduceAllSum(loss), adapters...)
 		for i := range out {
 			out[i] = Add(accumulated[i], out[i])
 		}
-		return append(out, loss, logp, entropy)
+		return append(out, loss, logp)
 	}, opts...)
 }
 
@@ -147,11 +153,11 @@ func (t *Trainer) compileUpdate() (*backend.Program, error) {
 // Accumulate adds a micro-batch's gradients to those since the last Step.
 func (t *Trainer) Accumulate(b MicroBatch, temperature float64) (Scores, error) {
 	runs, n := t.adapters.Runs, len(t.adapters.Tensors)
-	rows := runs * t.options.Rows
+	rows, picks := runs*t.options.Rows, runs*t.options.Picks
 	program := t.gradient
 	old := b.OldLogp
 	if old == nil {
-		old = make([]float32, rows*t.options.T)
+		old = make([]float32, picks)
 	} else {
 		if t.offPolicy == nil {
 			p, err := t.compileGradient(true)
@@ -163,15 +169,15 @@ func (t *Trainer) Accumulate(b MicroBatch, temperature float64) (Scores, error) 
 		}
 		program = t.offPolicy
 	}
-	mine, err := b.Rows.Tensors(rows, t.options.T)
+	mine, err := b.Branched.Tensors(rows, t.options.T, picks)
 	if err != nil {
 		return Scores{}, err
 	}
 	for _, x := range [][]float32{b.Weights, b.Advantages, old} {
-		if len(x) != rows*t.options.T {
-			return Scores{}, fmt.Errorf("micro-batch: %d values, expected %d rows of %d", len(x), rows, t.options.T)
+		if len(x) != picks {
+			return Scores{}, fmt.Errorf("micro-batch: %d values, expected one for each of %d predictions", len(x), picks)
 		}
-		mine = append(mine, tensors.FromFlatDataAndDimensions(x, rows, t.options.T))
+		mine = append(mine, tensors.FromFlatDataAndDimensions(x, picks))
 	}
 	mine = append(mine, tensors.FromScalar(float32(temperature)))
 	defer free(mine)
@@ -184,7 +190,7 @@ func (t *Trainer) Accumulate(b MicroBatch, temperature float64) (Scores, error) 
 	t.grads = out[:n]
 	defer free(out[n:])
 	var s Scores
-	for i, dst := range []*[]float32{&s.Loss, &s.Logp, &s.Entropy} {
+	for i, dst := range []*[]float32{&s.Loss, &s.Logp} {
 		if *dst, err = tensors.CopyFlatData[float32](out[n+i]); err != nil {
 			return Scores{}, err
 		}

@@ -1,0 +1,65 @@
+package model
+
+import (
+	"fmt"
+
+	"teamtalk/model/checkpoint"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+)
+
+// Branched is a batch of prompts with several replies each, for training: M·R rows of T tokens, flat, the rows of run 0 first.
+// A segment (from 1 on, 0 is padding) is a prompt and replies to it. The prompt stands once, as branch 0; each reply is a branch
+// of its own and sees the prompt and itself. Positions are those of prompt and reply read through.
+//
+// Only the K predictions that matter are computed: At holds the flat index of the token that predicts, Targets what came. The
+// last token of a prompt predicts the first of every reply.
+type Branched struct {
+	IDs, Segments, Branches, Positions []int32 // [M·R·T]
+	At, Targets                        []int32 // [K]
+}
+
+// BranchedNodes is Branched in a graph: four nodes [M·R, T] and two [K], int32.
+type BranchedNodes struct {
+	IDs, Segments, Branches, Positions, At, Targets *Node
+}
+
+// Tensors makes the batch's tensors, in the order of the fields.
+func (b Branched) Tensors(rows, t, k int) ([]*tensors.Tensor, error) {
+	var out []*tensors.Tensor
+	for _, flat := range [][]int32{b.IDs, b.Segments, b.Branches, b.Positions} {
+		if len(flat) != rows*t {
+			return nil, fmt.Errorf("batch of %d tokens, expected %d rows of %d", len(flat), rows, t)
+		}
+		out = append(out, tensors.FromFlatDataAndDimensions(flat, rows, t))
+	}
+	for _, flat := range [][]int32{b.At, b.Targets} {
+		if len(flat) != k {
+			return nil, fmt.Errorf("batch of %d predictions, expected %d", len(flat), k)
+		}
+		out = append(out, tensors.FromFlatDataAndDimensions(flat, k))
+	}
+	return out, nil
+}
+
+// BranchedShapes are the shapes of Branched.Tensors.
+func BranchedShapes(rows, t, k int) []shapes.Shape {
+	s, p := shapes.Make(dtypes.Int32, rows, t), shapes.Make(dtypes.Int32, k)
+	return []shapes.Shape{s, s, s, s, p, p}
+}
+
+// BranchedLogProbs is LogProbs for a Branched batch: the log-probability of every target, and the entropy of the distribution
+// it came from, both [K].
+func BranchedLogProbs(c checkpoint.Config, weights []*Node, l *LoRA, runs int, adapters []*Node, in BranchedNodes, temperature *Node) (logp, entropy *Node) {
+	net := newNetwork(c, weights)
+	if l != nil {
+		net = net.withAdapters(*l, runs, adapters)
+	}
+	x := net.hidden(Reshape(in.IDs, -1), Reshape(in.Positions, -1), attendRows(c, in.Segments, in.Branches, in.Positions))
+	// Gathered in f32: the gradients of a prompt's last token, one from each reply, are summed in it.
+	x = ConvertDType(Gather(f32(x), InsertAxes(in.At, -1)), x.DType())
+	return logProbs(net.logits(x), in.Targets, temperature)
+}
