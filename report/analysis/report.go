@@ -1,9 +1,6 @@
 package analysis
 
 import (
-	"maps"
-	"slices"
-
 	"teamtalk/recipe/artifact"
 	"teamtalk/recipe/experiment"
 )
@@ -138,6 +135,3 @@ func (r *Report) armDifferences(rec *artifact.Record) error {
 	}
 	return nil
 }
-
-// sortedKeys are a map's keys in order.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

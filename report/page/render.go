@@ -323,7 +323,8 @@ func (r *writer) refShort(key string) (string, error) {
 	return "", fmt.Errorf("no reference is called %q", key)
 }
 
-// references lists what was cited; an entry that nobody cites is an error, so that the list cannot be padded.
+// references lists what was cited. An entry that the built-in prose does not cite is an error, so that the list cannot be padded; a section
+// Learned of the reader's own may do without some.
 func (r *writer) references() (string, error) {
 	var b strings.Builder
 	for i, key := range r.cited {
@@ -334,7 +335,7 @@ func (r *writer) references() (string, error) {
 		}
 	}
 	for _, x := range r.refs {
-		if !slices.Contains(r.cited, x.Key) {
+		if r.o.Learned == "" && !slices.Contains(r.cited, x.Key) {
 			return "", fmt.Errorf("reference %q is cited nowhere", x.Key)
 		}
 	}
