@@ -286,3 +286,23 @@ func (w *world) metrics(step int, rs []artifact.Rollout) map[string]float64 {
 	m["rewards/math_equal/mean"] = m["reward"]
 	return m
 }
+
+// Questions are the lines of a data set that holds the questions of the run that the options make.
+func Questions(o Options) []string {
+	def(&o.Preset, "mini")
+	def(&o.Seed, 1)
+	def(&o.Tasks, 120)
+	def(&o.Steps, 40)
+	def(&o.RunSD, 0.1)
+	w := &world{Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0))}
+	p, err := w.plan()
+	if err != nil {
+		panic(err) // Write returns it
+	}
+	var lines []string
+	for _, t := range p.Data.Holdout.Tasks {
+		line, _ := json.Marshal(map[string]string{"question": w.problems[t.SHA256].text, "answer": "#### " + t.Gold}) // strings have a JSON form
+		lines = append(lines, string(line))
+	}
+	return lines
+}
