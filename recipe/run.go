@@ -40,6 +40,7 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 	f.IntVar(&o.Rows, "micro-batch", 0, "packed `rows` of each run in one gradient pass (default: about 6,000 tokens of all runs)")
 	f.IntVar(&o.EvalRows, "eval-batch", 0, "replies sampled at once in evaluations (default 480)")
 	f.IntVar(&o.StopAfter, "stop-after", 0, "stop after this many steps with a checkpoint, as Ctrl-C would")
+	f.BoolVar(&o.PlanOnly, "plan", false, "write the plan for -backend and stop; -resume goes on with it, on another machine too")
 	f.BoolVar(&self, "selftest", false, "test the grader, the talk counter and the model on this machine, and stop")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -66,6 +67,10 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 		return err
 	}
 	defer l.Close()
+	if o.PlanOnly {
+		fmt.Fprintf(stdout, "%s: planned; run it with: go run ./recipe -resume %s\n", l.Dir, l.Dir)
+		return nil
+	}
 	if err := l.Run(ctx); err != nil {
 		return err
 	}

@@ -81,6 +81,14 @@ func Open(kind Kind) (*Device, error) {
 	return nil, fmt.Errorf("backend %q: expected auto, cuda, xla-cpu or go", kind)
 }
 
+// DTypeOf is what a backend keeps frozen weights in: bf16 on a GPU, f32 elsewhere.
+func DTypeOf(kind Kind) dtypes.DType {
+	if kind == CUDA {
+		return dtypes.BFloat16
+	}
+	return dtypes.Float32
+}
+
 // String is one line for a person: what runs, and where from.
 func (d *Device) String() string {
 	if d.Plugin == "" {
@@ -109,7 +117,7 @@ func openGo() (*Device, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the Go backend: %w", err)
 	}
-	return &Device{Kind: Go, Backend: b, DType: dtypes.Float32, Version: "gomlx simplego, " + runtime.Version()}, nil
+	return &Device{Kind: Go, Backend: b, DType: DTypeOf(Go), Version: "gomlx simplego, " + runtime.Version()}, nil
 }
 
 // quietly calls open with the process's standard output closed to it: the Go backend prints a line there, where this
@@ -133,7 +141,7 @@ func openXLACPU() (*Device, error) {
 	}
 	// f32 values must not keep more digits than they say, whatever XLA would gain by it.
 	addXLAFlag("--xla_allow_excess_precision=false")
-	return openPlugin(XLACPU, path, dtypes.Float32, nil)
+	return openPlugin(XLACPU, path, nil)
 }
 
 func openCUDA() (*Device, error) {
@@ -160,7 +168,7 @@ func openCUDA() (*Device, error) {
 	}
 	// Memory grows as it is needed, so that what is used can be seen and two processes can share a card.
 	options := pjrt.NamedValuesMap{"preallocate": false, "memory_fraction": float32(0.92)}
-	d, err := openPlugin(CUDA, path, dtypes.BFloat16, options)
+	d, err := openPlugin(CUDA, path, options)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +177,7 @@ func openCUDA() (*Device, error) {
 	return d, nil
 }
 
-func openPlugin(kind Kind, path string, dtype dtypes.DType, options pjrt.NamedValuesMap) (*Device, error) {
+func openPlugin(kind Kind, path string, options pjrt.NamedValuesMap) (*Device, error) {
 	for name, value := range map[string]string{"TF_CPP_MIN_LOG_LEVEL": "3", "GOMLX_NO_AUTO_INSTALL": "1"} {
 		if os.Getenv(name) == "" {
 			if err := os.Setenv(name, value); err != nil {
@@ -189,7 +197,7 @@ func openPlugin(kind Kind, path string, dtype dtypes.DType, options pjrt.NamedVa
 	}
 	client := probe.(*pjrt.Buffer).Client()
 	return &Device{
-		Kind: kind, Backend: b, DType: dtype, Plugin: path, client: client,
+		Kind: kind, Backend: b, DType: DTypeOf(kind), Plugin: path, client: client,
 		Version: strings.Join(strings.Fields(client.Platform()+" "+client.PlatformVersion()), " "),
 	}, nil
 }

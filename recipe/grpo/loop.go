@@ -98,7 +98,8 @@ func Train(ctx context.Context, runs []Run, o Options) error {
 			return fmt.Errorf("%w after step %d of %d", ErrInterrupted, step, l.settings.MaxSteps)
 		}
 		done := step + 1
-		if done%max(1, l.settings.SaveSteps) == 0 || done == l.settings.MaxSteps || done == o.StopAfter {
+		// After the last step the adapter itself is written.
+		if done < l.settings.MaxSteps && (done%max(1, l.settings.SaveSteps) == 0 || done == o.StopAfter) {
 			if err := l.save(); err != nil {
 				return err
 			}

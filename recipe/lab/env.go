@@ -26,7 +26,10 @@ func (l *Lab) environment() artifact.Env {
 	e := artifact.Env{
 		Started: time.Now().UTC().Format(time.RFC3339), Command: artifact.CommandLine(l.options.Command),
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(),
-		Backend: string(l.Device.Kind), Device: deviceName(l.Device), Devices: 1,
+		Backend: string(l.options.Backend), Device: "none: the plan alone was written",
+	}
+	if l.Device != nil {
+		e.Backend, e.Device, e.Devices = string(l.Device.Kind), deviceName(l.Device), 1
 	}
 	e.Commit, e.Dirty = commit()
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -38,10 +41,10 @@ func (l *Lab) environment() artifact.Env {
 			}
 		}
 	}
-	if l.Device.Plugin != "" {
+	if l.Device != nil && l.Device.Plugin != "" {
 		e.Plugin = artifact.Plugin{Name: filepath.Base(l.Device.Plugin), Version: l.Device.Version, SHA256: fileSum(l.Device.Plugin)}
 	}
-	if l.Device.Kind == backend.CUDA {
+	if l.Device != nil && l.Device.Kind == backend.CUDA {
 		e.Driver = nvidia("driver_version")
 	}
 	return e
@@ -112,8 +115,8 @@ func fileSum(path string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func dtypeName(d *backend.Device) string {
-	if d.DType == dtypes.BFloat16 {
+func dtypeName(t dtypes.DType) string {
+	if t == dtypes.BFloat16 {
 		return "bfloat16"
 	}
 	return "float32"

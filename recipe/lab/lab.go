@@ -43,8 +43,11 @@ type Options struct {
 	Change func(*experiment.Plan) error
 	// StopAfter ends training after this many steps as an interruption would; 0: never.
 	StopAfter int
-	Command   []string // the command line, for the record
-	Log       io.Writer
+	// PlanOnly writes the run's folder with the plan and stops: Resume goes on with it, on another machine too. The plan is
+	// for Backend, which is not opened and must be named.
+	PlanOnly bool
+	Command  []string // the command line, for the record
+	Log      io.Writer
 }
 
 // Lab is an opened experiment.
@@ -84,6 +87,13 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 		l.Close()
 		return nil, err
 	}
+	if o.PlanOnly {
+		if err := l.planOnly(); err != nil {
+			l.Close()
+			return nil, err
+		}
+		return l, nil
+	}
 	if l.Device, err = backend.Open(o.Backend); err != nil {
 		l.Close()
 		return nil, err
@@ -92,7 +102,7 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 		l.say("backend not taken: %s", p)
 	}
 	l.say("backend: %s", l.Device)
-	l.Plan.Model.DType = dtypeName(l.Device)
+	l.Plan.Model.DType = dtypeName(l.Device.DType)
 	if o.Resume == "" {
 		err = l.create()
 	} else {
@@ -103,6 +113,15 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// planOnly fixes the plan for a backend that another process, perhaps on another machine, will open.
+func (l *Lab) planOnly() error {
+	if l.options.Resume != "" || l.options.Backend == "" || l.options.Backend == backend.Auto {
+		return errors.New("a plan alone: expected a new run and the backend it is for, found -resume or no -backend")
+	}
+	l.Plan.Model.DType = dtypeName(backend.DTypeOf(l.options.Backend))
+	return l.create()
 }
 
 // Close gives everything back.
