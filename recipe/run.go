@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,11 +53,11 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 		return usagef("unexpected argument %q: expected flags, or a command first", f.Arg(0))
 	}
 	o.Backend = backend.Kind(kind)
-	if self {
-		return selftest.Run(ctx, stdout, o.Backend)
-	}
 	if err := checkFlags(f, &o, seeds); err != nil {
 		return err
+	}
+	if self {
+		return selftest.Run(ctx, stdout, o.Backend)
 	}
 	l, err := lab.Open(ctx, o)
 	if errors.Is(err, artifact.ErrComplete) {
@@ -68,7 +69,7 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 	}
 	defer l.Close()
 	if o.PlanOnly {
-		fmt.Fprintf(stdout, "%s: planned; run it with: go run ./recipe -resume %s\n", l.Dir, l.Dir)
+		fmt.Fprintf(stdout, "%s: planned; run it with: %s\n", l.Dir, l.GoOn())
 		return nil
 	}
 	if err := l.Run(ctx); err != nil {
@@ -78,54 +79,71 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 	return nil
 }
 
-// checkFlags finds mistakes in what was asked before anything is opened.
+// checkFlags finds mistakes in what was asked before anything is opened, and fills in the seeds.
 func checkFlags(f *flag.FlagSet, o *lab.Options, seeds string) error {
 	set := map[string]bool{}
 	f.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	if o.Resume != "" {
-		for _, name := range []string{"preset", "out", "arm", "seeds", "steps"} {
-			if set[name] {
-				return usagef("-%s cannot be changed with -resume: the plan in %s fixes it", name, o.Resume)
-			}
-		}
-		if _, err := os.Stat(o.Resume); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("-resume %s: no such folder; `ls runs` lists the runs", o.Resume)
-		}
-		return nil
+	if o.Backend != backend.Auto && !slices.Contains(backend.Kinds, o.Backend) {
+		return usagef("-backend %q: expected auto, cuda, xla-cpu or go", o.Backend)
 	}
-	known := false
-	for _, p := range experiment.PresetNames {
-		known = known || p == o.Preset
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"steps", o.Steps}, {"lockstep", o.Lockstep}, {"micro-batch", o.Rows}, {"eval-batch", o.EvalRows}, {"stop-after", o.StopAfter}} {
+		if set[n.name] && n.value < 1 {
+			return usagef("-%s %d: expected 1 or more", n.name, n.value)
+		}
 	}
-	if !known {
+	if set["resume"] {
+		return checkResume(o.Resume, set)
+	}
+	if !slices.Contains(experiment.PresetNames, o.Preset) {
 		return usagef("-preset %q: expected one of %s", o.Preset, strings.Join(experiment.PresetNames, ", "))
 	}
-	if kinds := []backend.Kind{backend.Auto, backend.CUDA, backend.XLACPU, backend.Go}; true {
-		ok := false
-		for _, k := range kinds {
-			ok = ok || k == o.Backend
-		}
-		if !ok {
-			return usagef("-backend %q: expected auto, cuda, xla-cpu or go", o.Backend)
+	switch own := o.Preset == "mini"; {
+	case own && (o.Data != "" || o.AnyData):
+		return usagef("-data and -any-data: the preset mini makes its own problems; leave them out, or take -preset qwen")
+	case !own && o.Model == "":
+		return usagef("-preset %s needs a model: -model with a Hugging Face folder, a GGUF file or hub:NAME", o.Preset)
+	case !own && o.Data == "":
+		return usagef("-preset %s needs GSM8K: -data with the folder of its files, or -data fetch", o.Preset)
+	}
+	if set["seeds"] {
+		for _, s := range strings.Split(seeds, ",") {
+			n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+			if err != nil || n < 0 || slices.Contains(o.Seeds, n) {
+				return usagef("-seeds %q: expected different whole numbers, none below 0, with commas between, e.g. 17,18", seeds)
+			}
+			o.Seeds = append(o.Seeds, n)
 		}
 	}
-	if set["steps"] && o.Steps < 1 {
-		return usagef("-steps %d: expected 1 or more", o.Steps)
+	plan, err := experiment.Preset(o.Preset)
+	if err == nil {
+		err = plan.Apply(experiment.Overrides{Arm: o.Arm})
 	}
-	for _, s := range strings.Split(seeds, ",") {
-		if s == "" {
-			continue
-		}
-		n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
-		if err != nil {
-			return usagef("-seeds %q: expected whole numbers with commas between, e.g. 17,18", seeds)
-		}
-		o.Seeds = append(o.Seeds, n)
+	if err != nil {
+		return usagef("-arm %s: %w", o.Arm, err)
 	}
 	if o.Out != "" {
 		if _, err := os.Lstat(o.Out); err == nil {
 			return fmt.Errorf("-out %s exists: expected a folder that is not there; name another, or go on with it: -resume %s", o.Out, o.Out)
 		}
+	}
+	return nil
+}
+
+// checkResume finds what does not go together with -resume.
+func checkResume(dir string, set map[string]bool) error {
+	for _, name := range []string{"preset", "out", "arm", "seeds", "steps"} {
+		if set[name] {
+			return usagef("-%s cannot be changed with -resume: the plan in %s fixes it", name, dir)
+		}
+	}
+	if dir == "" {
+		return usagef("-resume is empty: expected the folder of a run; `ls runs` lists them")
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("-resume %s: no such folder; `ls runs` lists the runs", dir)
 	}
 	return nil
 }

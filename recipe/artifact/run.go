@@ -151,6 +151,11 @@ func (r *Run) HasEval(e experiment.EvalRun) bool {
 	return err == nil
 }
 
+// ReadEval returns the replies of an evaluation that is done.
+func (r *Run) ReadEval(e experiment.EvalRun) ([]Reply, error) {
+	return readGzip[Reply](os.DirFS(r.dir), EvalFile(e.Model, e.Prompt))
+}
+
 // WriteEval writes all replies of one evaluation at once, sorted by the holdout's order and sample. It checks that the replies are
 // exactly Samples of every held-out task.
 func (r *Run) WriteEval(e experiment.EvalRun, replies []Reply) error {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,7 +57,7 @@ func (r *Run) OpenTraining(cfg experiment.RunConfig) (*TrainingRun, error) {
 			return nil, err
 		}
 		if len(ds) > 0 || old.PlanSHA256 != cfg.PlanSHA256 {
-			return nil, fmt.Errorf("artifact: %s was started with other settings: %v; go on with the same ones, or start another run", t.name, ds)
+			return nil, fmt.Errorf("artifact: %s was started with other settings (%s); go on with the same ones, or start another run", t.name, otherSettings(ds))
 		}
 	}
 	if t.metrics, err = openAppender(t.path(MetricsFile), scanLines); err != nil {
@@ -67,6 +68,38 @@ func (r *Run) OpenTraining(cfg experiment.RunConfig) (*TrainingRun, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// otherSettings says what was and what is, for at most three settings.
+func otherSettings(ds []experiment.Difference) string {
+	var said []string
+	for i, d := range ds {
+		if i == 3 {
+			said = append(said, fmt.Sprintf("and %d more", len(ds)-i))
+			break
+		}
+		said = append(said, fmt.Sprintf("%s was %s, is now %s", d.Path, d.A, d.B))
+	}
+	return strings.Join(said, "; ")
+}
+
+// Configs returns the resolved configurations of the training runs that were begun, in the plan's order.
+func (r *Run) Configs() ([]experiment.RunConfig, error) {
+	var out []experiment.RunConfig
+	for _, t := range r.plan.Runs() {
+		raw, err := os.ReadFile(r.path(t.Name, ConfigFile))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return nil, fmt.Errorf("artifact: %w", err)
+		}
+		var c experiment.RunConfig
+		if err := decodeStrict(t.Name+"/"+ConfigFile, raw, &c); err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
 }
 
 func (t *TrainingRun) path(elem string) string { return t.run.path(t.name, elem) }
@@ -141,6 +174,21 @@ func (t *TrainingRun) Checkpoint(step int, write func(dir string) error) error {
 		return nil
 	}
 	return writeDir(t.CheckpointDir(step), write)
+}
+
+// RemoveCheckpoint takes a checkpoint away, at once: a process that is killed meanwhile leaves no part of it that looks whole.
+func (t *TrainingRun) RemoveCheckpoint(step int) error {
+	tmp, err := os.MkdirTemp(t.run.path(t.name), tempPrefix)
+	if err != nil {
+		return fmt.Errorf("artifact: %w", err)
+	}
+	if err := os.Rename(t.CheckpointDir(step), filepath.Join(tmp, "removed")); err != nil {
+		return fmt.Errorf("artifact: %w", errors.Join(err, os.Remove(tmp)))
+	}
+	if err := os.RemoveAll(tmp); err != nil {
+		return fmt.Errorf("artifact: %w", err)
+	}
+	return nil
 }
 
 // Checkpoints lists the steps that have one, ascending.

@@ -32,11 +32,12 @@ type Settings struct {
 
 // Runtime is filled in by the trainer before the first step: what the numbers also depend on.
 type Runtime struct {
-	Backend       string `json:"backend"`       // "cuda", "xla-cpu", "go"
-	Device        string `json:"device"`        // e.g. "NVIDIA H200"
-	MicroBatch    int    `json:"micro_batch"`   // rows, or packed tokens, per backward pass
-	RunsLockstep  int    `json:"runs_lockstep"` // M: runs that share one frozen base in this process
-	Deterministic bool   `json:"deterministic"` // the backend was asked for deterministic kernels
+	Backend       string `json:"backend"`             // "cuda", "xla-cpu", "go"
+	Device        string `json:"device"`              // e.g. "NVIDIA H200"
+	MicroBatch    int    `json:"micro_batch"`         // rows, or packed tokens, per backward pass
+	RunsLockstep  int    `json:"runs_lockstep"`       // M: runs that share one frozen base in this process
+	EvalRows      int    `json:"eval_rows,omitempty"` // replies sampled at once in evaluations
+	Deterministic bool   `json:"deterministic"`       // the backend was asked for deterministic kernels
 }
 
 // RunConfig resolves the plan for one run.

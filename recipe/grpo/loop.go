@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"teamtalk/model"
@@ -15,7 +14,8 @@ import (
 	"teamtalk/recipe/experiment"
 )
 
-// Run is one training run: its settings, and the folder that it is recorded in.
+// Run is one training run: its settings, and the folder that it is recorded in. A run whose adapter is there already trains
+// along with the others, which would round differently without it, and nothing more is recorded of it.
 type Run struct {
 	Config experiment.RunConfig
 	Out    *artifact.TrainingRun
@@ -68,8 +68,12 @@ type loop struct {
 }
 
 // Train trains runs in lockstep, each step's rollouts and updates of all runs together, from their last common checkpoint, and
-// writes what each did. Cancelling ctx saves a checkpoint of the last whole step and returns ErrInterrupted.
+// writes what each did. Cancelling ctx saves a checkpoint of the last whole step and returns ErrInterrupted; any other error
+// leaves nothing of the step that it is about in the checkpoints.
 func Train(ctx context.Context, runs []Run, o Options) error {
+	if len(runs) == 0 {
+		return errors.New("training: no runs; expected at least one")
+	}
 	l := &loop{Options: o, runs: runs, settings: runs[0].Config.Settings.Training}
 	if err := l.check(); err != nil {
 		return err
@@ -78,43 +82,50 @@ func Train(ctx context.Context, runs []Run, o Options) error {
 		return err
 	}
 	start := l.lastCheckpoint()
-	for _, r := range runs {
-		if err := r.Out.CutAfter(start); err != nil {
-			return err
-		}
-	}
-	if err := l.open(start); err != nil {
+	if err := l.cutAfter(start); err != nil {
 		return err
 	}
 	defer l.close()
-	for step := start; step < l.settings.MaxSteps; step++ {
-		if err := l.step(ctx, step); err != nil {
-			if ctx.Err() == nil {
-				return fmt.Errorf("step %d: %w", step+1, err)
-			}
-			if err := l.save(); err != nil {
-				return err
-			}
-			return fmt.Errorf("%w after step %d of %d", ErrInterrupted, step, l.settings.MaxSteps)
+	if err := l.open(start); err != nil {
+		return err
+	}
+	last := l.settings.MaxSteps
+	for step := start; step < last; step++ {
+		if o.StopAfter > 0 && step >= o.StopAfter {
+			return l.interrupted(step)
 		}
-		done := step + 1
+		if err := l.step(ctx, step); errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return l.interrupted(step)
+		} else if err != nil {
+			return fmt.Errorf("step %d: %w", step+1, err)
+		}
 		// After the last step the adapter itself is written.
-		if done < l.settings.MaxSteps && (done%max(1, l.settings.SaveSteps) == 0 || done == o.StopAfter) {
+		if done := step + 1; done%max(1, l.settings.SaveSteps) == 0 && done < last {
 			if err := l.save(); err != nil {
 				return err
 			}
-		}
-		if done == o.StopAfter && done < l.settings.MaxSteps {
-			return fmt.Errorf("%w after step %d of %d", ErrInterrupted, done, l.settings.MaxSteps)
 		}
 	}
 	for i, r := range runs {
+		if r.Out.Done() {
+			continue
+		}
 		err := r.Out.Final(func(dir string) error { return WriteAdapter(dir, l.adapters, i, r.Config.Settings.Model.Name) })
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// interrupted saves what the steps so far came to, if there were any.
+func (l *loop) interrupted(steps int) error {
+	if steps > 0 {
+		if err := l.save(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w after step %d of %d", ErrInterrupted, steps, l.settings.MaxSteps)
 }
 
 // check refuses settings that this trainer does not have.
@@ -143,6 +154,9 @@ func (l *loop) check() error {
 	}
 	if len(l.stop) == 0 {
 		return errors.New("the plan names no stop tokens: expected at least one")
+	}
+	if err := l.order(0).Validate(); err != nil {
+		return err
 	}
 	l.lora = model.LoRA{Rank: s.LoRA.R, Alpha: s.LoRA.LoraAlpha, Targets: s.LoRA.TargetModules}
 	return l.lora.Validate()
@@ -238,68 +252,4 @@ func (l *loop) close() {
 	if l.adapters != nil {
 		l.adapters.Free()
 	}
-}
-
-// step is one GRPO step of all runs: rollouts, rewards, advantages, gradients, update, record.
-func (l *loop) step(ctx context.Context, step int) error {
-	began := time.Now()
-	if err := l.sampler.Load(l.adapters); err != nil {
-		return err
-	}
-	groups, err := l.rollouts(ctx, step)
-	if err != nil {
-		return err
-	}
-	generated := time.Since(began)
-	steps := make([]*stepOf, len(l.runs))
-	for i := range l.runs {
-		if steps[i], err = l.grade(i, step, groups[i]); err != nil {
-			return err
-		}
-	}
-	graded := time.Since(began)
-	if err := l.learn(steps); err != nil {
-		return err
-	}
-	rate := LinearRate(l.settings.LearningRate, step, l.settings.MaxSteps)
-	norms, err := l.trainer.Step(rate)
-	if err != nil {
-		return err
-	}
-	took := time.Since(began)
-	p := Progress{Step: step + 1, Steps: l.settings.MaxSteps, StepTime: took}
-	sampled := 0
-	for i, r := range l.runs {
-		s := steps[i]
-		if norm := float64(norms[i]); math.IsNaN(norm) || math.IsInf(norm, 0) {
-			return fmt.Errorf("%s: the gradient's norm is %v; expected a finite number: nothing of this step is kept", r.Config.Run.Name, norm)
-		}
-		values := s.metrics(l.settings)
-		l.tokens[i] += int64(s.promptTokens + s.replyTokens)
-		sampled += s.replyTokens
-		values["learning_rate"], values["grad_norm"] = rate, float64(norms[i])
-		values["epoch"] = float64((step+1)*l.settings.PromptsPerStep) / float64(len(l.Problems))
-		values["num_tokens"] = float64(l.tokens[i])
-		values["step_time"] = took.Seconds()
-		values["timing_s/gen"] = generated.Seconds()
-		values["timing_s/reward"] = (graded - generated).Seconds()
-		values["timing_s/update"] = (took - graded).Seconds()
-		if d := values["sampling/sampling_logp_difference/mean"]; d > l.settings.MaxLogpDifference {
-			return fmt.Errorf("%s: the sampler's and the trainer's log-probabilities differ by %.4f on average; expected at most %g: they are not the same model",
-				r.Config.Run.Name, d, l.settings.MaxLogpDifference)
-		}
-		if err := r.Out.AppendCompletions(step+1, s.rollouts); err != nil {
-			return err
-		}
-		if err := r.Out.AppendMetrics(step+1, values); err != nil {
-			return err
-		}
-		p.Runs, p.Rewards, p.Talk = append(p.Runs, r.Config.Run.Name), append(p.Rewards, values["reward"]), append(p.Talk, values["talk/rate"])
-	}
-	if l.Progress != nil {
-		p.Sampled, p.TokensPerS = sampled, float64(sampled)/generated.Seconds()
-		p.Left = took * time.Duration(l.settings.MaxSteps-step-1)
-		l.Progress(p)
-	}
-	return nil
 }

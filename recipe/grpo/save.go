@@ -2,7 +2,6 @@ package grpo
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -117,45 +116,74 @@ func (l *loop) lastCheckpoint() int {
 	return best
 }
 
+// cutAfter takes back what was recorded after a step, from which training goes on: the ends of the logs, and checkpoints that
+// no log reaches.
+func (l *loop) cutAfter(step int) error {
+	for _, r := range l.runs {
+		if r.Out.Done() {
+			continue
+		}
+		if err := r.Out.CutAfter(step); err != nil {
+			return err
+		}
+		for _, s := range r.Out.Checkpoints() {
+			if s > step {
+				if err := r.Out.RemoveCheckpoint(s); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // restore reads the adapters and moments of a checkpoint of all runs.
 func (l *loop) restore(step int) (adapters []map[string][]float32, moments []Optimizer, err error) {
 	for i, r := range l.runs {
-		dir := r.Out.CheckpointDir(step)
-		raw, err := os.ReadFile(filepath.Join(dir, stateFile))
+		values, o, err := l.restoreRun(i, step)
 		if err != nil {
-			return nil, nil, err
-		}
-		var state trainerState
-		if err := json.Unmarshal(raw, &state); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, stateFile), err)
-		}
-		if state.GlobalStep != step || state.MaxSteps != r.Config.Settings.Training.MaxSteps {
-			return nil, nil, fmt.Errorf("%s is of step %d of %d, expected step %d of %d: the schedule would differ",
-				dir, state.GlobalStep, state.MaxSteps, step, r.Config.Settings.Training.MaxSteps)
-		}
-		lora, values, err := ReadAdapter(dir, l.Weights.Config)
-		if err != nil {
-			return nil, nil, err
-		}
-		if lora.Rank != l.lora.Rank || lora.Alpha != l.lora.Alpha {
-			return nil, nil, fmt.Errorf("%s holds an adapter of rank %d and alpha %g, expected %d and %g", dir, lora.Rank, lora.Alpha, l.lora.Rank, l.lora.Alpha)
-		}
-		ts, err := checkpoint.ReadTensors(filepath.Join(dir, optimizerFile))
-		if err != nil {
-			return nil, nil, err
-		}
-		o := Optimizer{Steps: step, First: map[string][]float32{}, Second: map[string][]float32{}}
-		for name, t := range ts {
-			if n, ok := strings.CutPrefix(name, "first/"); ok {
-				o.First[n] = t.Data
-			} else if n, ok := strings.CutPrefix(name, "second/"); ok {
-				o.Second[n] = t.Data
-			} else {
-				return nil, nil, errors.New(optimizerFile + ": tensor " + name + " is neither first/ nor second/")
-			}
+			return nil, nil, fmt.Errorf("%s cannot be gone on from: %w; remove this folder, and training goes on from an earlier checkpoint", r.Out.CheckpointDir(step), err)
 		}
 		adapters, moments = append(adapters, values), append(moments, o)
-		l.tokens[i] = state.NumTokens
 	}
 	return adapters, moments, nil
+}
+
+// restoreRun reads one run's, and its count of tokens.
+func (l *loop) restoreRun(i, step int) (map[string][]float32, Optimizer, error) {
+	o := Optimizer{Steps: step, First: map[string][]float32{}, Second: map[string][]float32{}}
+	dir := l.runs[i].Out.CheckpointDir(step)
+	raw, err := os.ReadFile(filepath.Join(dir, stateFile))
+	if err != nil {
+		return nil, o, err
+	}
+	var state trainerState
+	if err := json.Unmarshal(raw, &state); err != nil {
+		return nil, o, fmt.Errorf("%s: %w", stateFile, err)
+	}
+	if last := l.runs[i].Config.Settings.Training.MaxSteps; state.GlobalStep != step || state.MaxSteps != last {
+		return nil, o, fmt.Errorf("%s is of step %d of %d, expected step %d of %d", stateFile, state.GlobalStep, state.MaxSteps, step, last)
+	}
+	lora, values, err := ReadAdapter(dir, l.Weights.Config)
+	if err != nil {
+		return nil, o, err
+	}
+	if lora.Rank != l.lora.Rank || lora.Alpha != l.lora.Alpha {
+		return nil, o, fmt.Errorf("it holds an adapter of rank %d and alpha %g, expected %d and %g", lora.Rank, lora.Alpha, l.lora.Rank, l.lora.Alpha)
+	}
+	ts, err := checkpoint.ReadTensors(filepath.Join(dir, optimizerFile))
+	if err != nil {
+		return nil, o, err
+	}
+	for name, t := range ts {
+		if n, ok := strings.CutPrefix(name, "first/"); ok {
+			o.First[n] = t.Data
+		} else if n, ok := strings.CutPrefix(name, "second/"); ok {
+			o.Second[n] = t.Data
+		} else {
+			return nil, o, fmt.Errorf("%s: tensor %s is neither first/ nor second/", optimizerFile, name)
+		}
+	}
+	l.tokens[i] = state.NumTokens
+	return values, o, nil
 }

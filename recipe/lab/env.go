@@ -21,6 +21,9 @@ import (
 // arithmetic are the modules whose versions can change numbers.
 var arithmetic = []string{"github.com/gomlx/go-xla", "github.com/gomlx/gomlx", "golang.org/x/text"}
 
+// module is this project's, as go.mod names it.
+const module = "teamtalk"
+
 // environment describes this process, without a host name or a path.
 func (l *Lab) environment() artifact.Env {
 	e := artifact.Env{
@@ -50,7 +53,8 @@ func (l *Lab) environment() artifact.Env {
 	return e
 }
 
-// commit is the program's: what the build recorded, else that of the working tree, else empty.
+// commit is the program's: what the build recorded, else what TEAMTALK_COMMIT says, else that of the working tree that this
+// process runs in, if it is this project's; else empty. A tree with changes or new files is dirty.
 func commit() (rev string, dirty bool) {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
@@ -66,15 +70,30 @@ func commit() (rev string, dirty bool) {
 		return rev, dirty
 	}
 	if rev = os.Getenv("TEAMTALK_COMMIT"); rev != "" { // a binary that was carried away from its working tree
-		rev, dirty = strings.CutSuffix(rev, "-dirty")
-		return rev, dirty
+		return strings.CutSuffix(rev, "-dirty")
 	}
-	out, err := exec.Command("git", "rev-parse", "HEAD").Output()
-	if err != nil {
+	return workingTree()
+}
+
+// workingTree asks git, which `go run` and builds with -buildvcs=false do not.
+func workingTree() (rev string, dirty bool) {
+	git := func(args ...string) (string, bool) {
+		out, err := exec.Command("git", args...).Output()
+		return strings.TrimSpace(string(out)), err == nil
+	}
+	top, ok := git("rev-parse", "--show-toplevel")
+	if !ok {
 		return "", false
 	}
-	status, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output()
-	return strings.TrimSpace(string(out)), err != nil || len(strings.TrimSpace(string(status))) > 0
+	// Another project's commit would say nothing of this program.
+	if mod, err := os.ReadFile(filepath.Join(top, "go.mod")); err != nil || !strings.HasPrefix(string(mod), "module "+module+"\n") {
+		return "", false
+	}
+	if rev, ok = git("rev-parse", "HEAD"); !ok {
+		return "", false
+	}
+	changes, ok := git("status", "--porcelain")
+	return rev, !ok || changes != ""
 }
 
 // deviceName is what the numbers were computed on: the GPU's name, or the CPU.

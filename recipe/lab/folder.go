@@ -1,0 +1,147 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"teamtalk/model/backend"
+	"teamtalk/recipe/artifact"
+	"teamtalk/recipe/experiment"
+	"teamtalk/recipe/fetch"
+)
+
+// create makes the run's folder, with the plan fixed and hashed.
+func (l *Lab) create(ctx context.Context) error {
+	if err := l.Plan.Validate(); err != nil {
+		return err
+	}
+	l.Dir = l.options.Out
+	if l.Dir == "" {
+		dir, unfinished, err := newDir(l.Plan.Preset)
+		if err != nil {
+			return err
+		}
+		if unfinished != "" {
+			l.say("%s is not finished: go run ./recipe -resume %s goes on with it; this is a new run", unfinished, unfinished)
+		}
+		l.Dir = dir
+	}
+	var err error
+	if l.run, err = artifact.Create(l.Dir, l.Plan, l.environment()); err != nil {
+		return err
+	}
+	l.say("%s: plan %.12s, runs %v", l.Dir, l.run.PlanSHA256(), runNames(l.Plan))
+	return l.lock(ctx)
+}
+
+// reopen reads the plan of the run to go on with, and takes what the options leave open from what it was begun with: other
+// batches, or another backend, would round otherwise.
+func (l *Lab) reopen(ctx context.Context) (err error) {
+	l.Dir = l.options.Resume
+	if l.run, err = artifact.Open(l.Dir); err != nil {
+		return err
+	}
+	if err := l.lock(ctx); err != nil {
+		return err
+	}
+	l.Plan = l.run.Plan()
+	begun, err := l.run.Configs()
+	if err != nil || len(begun) == 0 {
+		return err
+	}
+	r, o := begun[0].Settings.Runtime, &l.options
+	if o.Backend == backend.Auto || o.Backend == "" {
+		o.Backend = backend.Kind(r.Backend)
+	}
+	for _, s := range []struct {
+		option *int
+		begun  int
+	}{{&o.Lockstep, r.RunsLockstep}, {&o.Rows, r.MicroBatch}, {&o.EvalRows, r.EvalRows}} {
+		if *s.option == 0 {
+			*s.option = s.begun
+		}
+	}
+	return nil
+}
+
+// resume records that another process goes on.
+func (l *Lab) resume() error {
+	if l.Plan.Model.DType != l.run.Plan().Model.DType {
+		return fmt.Errorf("%s was planned for weights in %s, this backend keeps %s: choose the backend it was begun on with -backend",
+			l.Dir, l.run.Plan().Model.DType, l.Plan.Model.DType)
+	}
+	l.say("%s: going on with plan %.12s", l.Dir, l.run.PlanSHA256())
+	return l.run.AddSession(l.environment())
+}
+
+// lock keeps a second process from working on the same run. It ends with this process, however that ends.
+func (l *Lab) lock(ctx context.Context) error {
+	soon, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+	defer cancel()
+	unlock, err := fetch.Lock(soon, filepath.Join(l.Dir, artifact.ExperimentFile))
+	switch {
+	case err == nil:
+		l.unlock = unlock
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("another process works on %s: wait for it to end, or end it", l.Dir)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	default: // some network file systems have no locks
+		l.say("%s cannot be locked (%v): see to it that no other process goes on with it", l.Dir, err)
+	}
+	return nil
+}
+
+// GoOn is the command that goes on with this run.
+func (l *Lab) GoOn() string {
+	words := []string{"go run ./recipe -resume", quoted(l.Dir)}
+	if l.options.Model != "" {
+		words = append(words, "-model", quoted(l.options.Model))
+	}
+	if l.options.Data != "" {
+		words = append(words, "-data", quoted(l.options.Data))
+	}
+	if l.options.AnyData {
+		words = append(words, "-any-data")
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted is a word as a shell reads it.
+func quoted(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\n'\"\\$`*?[](){}<>|&;~#!") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+func runNames(p experiment.Plan) []string {
+	var names []string
+	for _, r := range p.Runs() {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// newDir is the first folder runs/PRESET-N that does not exist. The one before it is named if it is a run that is not
+// complete.
+func newDir(preset string) (dir, unfinished string, err error) {
+	for n := 1; ; n++ {
+		dir := filepath.Join("runs", fmt.Sprintf("%s-%d", preset, n))
+		if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
+			return dir, unfinished, nil
+		} else if err != nil {
+			return "", "", err
+		}
+		unfinished = ""
+		_, planned := os.Stat(filepath.Join(dir, artifact.ExperimentFile))
+		if _, err := os.Stat(filepath.Join(dir, artifact.ManifestFile)); planned == nil && errors.Is(err, os.ErrNotExist) {
+			unfinished = dir
+		}
+	}
+}

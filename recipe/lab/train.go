@@ -1,0 +1,110 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"teamtalk/model/backend"
+	"teamtalk/model/tokenizer"
+	"teamtalk/recipe/data"
+	"teamtalk/recipe/experiment"
+	"teamtalk/recipe/grpo"
+)
+
+// train trains the planned runs until each has its adapter. Runs that share the frozen model's passes are grouped by the plan,
+// not by what is left to do: a run that goes on has the neighbours that it had.
+func (l *Lab) train(ctx context.Context) error {
+	planned := l.Plan.Runs()
+	m := l.options.Lockstep
+	if m <= 0 || m > len(planned) {
+		m = len(planned)
+	}
+	rows, err := l.microBatchRows(m)
+	if err != nil {
+		return err
+	}
+	groups := make([][]grpo.Run, (len(planned)+m-1)/m)
+	defer func() {
+		for _, g := range groups {
+			for _, r := range g {
+				_ = r.Out.Close() // every append was synced
+			}
+		}
+	}()
+	for i, r := range planned {
+		config, err := l.Plan.RunConfig(r.Arm, r.Seed, experiment.Runtime{
+			Backend: string(l.Device.Kind), Device: deviceName(l.Device), MicroBatch: rows, RunsLockstep: m, EvalRows: l.evalRows(),
+			Deterministic: l.Device.Kind != backend.CUDA,
+		})
+		if err != nil {
+			return err
+		}
+		out, err := l.run.OpenTraining(config)
+		if err != nil {
+			return err
+		}
+		groups[i/m] = append(groups[i/m], grpo.Run{Config: config, Out: out})
+	}
+	for _, g := range groups {
+		if !slices.ContainsFunc(g, func(r grpo.Run) bool { return !r.Out.Done() }) {
+			continue
+		}
+		if err := l.trainGroup(ctx, g, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Lab) trainGroup(ctx context.Context, group []grpo.Run, rows int) error {
+	var names []string
+	for _, r := range group {
+		names = append(names, r.Config.Run.Name)
+	}
+	l.say("training %v, %d steps", names, l.Plan.Training.MaxSteps)
+	start, tokens := time.Now(), int64(0)
+	err := grpo.Train(ctx, group, grpo.Options{
+		Device: l.Device, Weights: l.weights, Tokenizer: l.tokenizer, Problems: l.problems.Train, Grade: l.grade,
+		Rows: rows, StopAfter: l.options.StopAfter,
+		Progress: func(p grpo.Progress) {
+			l.say("%s", trainLine(p))
+			tokens += int64(p.Sampled)
+		},
+	})
+	return errors.Join(err, l.phase("train", names, start, tokens))
+}
+
+// microBatchRows is the number of rows of each run in a training pass of m runs.
+func (l *Lab) microBatchRows(m int) (int, error) {
+	longest, err := l.longestPrompt(l.problems.Train)
+	if err != nil {
+		return 0, err
+	}
+	rows, _ := grpo.MicroBatchShape(longest+l.Plan.Training.MaxCompletionLength, m, l.options.Rows)
+	return rows, nil
+}
+
+func (l *Lab) longestPrompt(problems []data.Problem) (int, error) {
+	longest := 0
+	for _, a := range l.Plan.Arms {
+		for _, p := range problems {
+			ids, err := l.tokenizer.ChatML([]tokenizer.Message{{Role: "system", Content: a.System}, {Role: "user", Content: p.Question}}, true)
+			if err != nil {
+				return 0, err
+			}
+			longest = max(longest, len(ids))
+		}
+	}
+	return longest, nil
+}
+
+func trainLine(p grpo.Progress) string {
+	line := fmt.Sprintf("step %d/%d ", p.Step, p.Steps)
+	for i, name := range p.Runs {
+		line += fmt.Sprintf(" %s reward %.2f talk %.2f ", name, p.Rewards[i], p.Talk[i])
+	}
+	return line + fmt.Sprintf(" %.0f tokens/s  %.2fs  %s left", p.TokensPerS, p.StepTime.Seconds(), p.Left.Round(time.Second))
+}
