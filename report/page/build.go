@@ -162,7 +162,11 @@ func settle(marked string, claims []Claim) (string, []Claim) {
 			c := claims[id]
 			c.Line, c.Column, c.Section = line, column, section
 			out = append(out, c)
-		case markClose, markBrowser:
+		case markClose:
+		case markBrowser: // a paragraph of its own, which only the page has
+			for i+1 < len(rs) && rs[i+1] == '\n' {
+				i++
+			}
 		case markCite:
 			write('[')
 		case markCiteEnd:
@@ -172,7 +176,7 @@ func settle(marked string, claims []Claim) (string, []Claim) {
 				write(x)
 			}
 		case markSummary:
-			for _, x := range "</summary>\n" {
+			for _, x := range "</summary>" {
 				write(x)
 			}
 		case markEnd:

@@ -95,7 +95,8 @@ const None = "n/a"
 //	+N     number with sign and N decimals          N      number with N decimals
 //	%N     share as a percentage with N decimals    g      number as short as it reads back
 //	i      count, in groups of three                p      p value
-//	min    seconds as minutes                       MiB    bytes as mebibytes
+//	dur    seconds as seconds, minutes or hours     MiB    bytes as mebibytes
+//	~N     number with N significant digits
 //	text   text                                     code   text as a code span
 //	scoped interval with its level and scope        pair   interval as a bare pair, for a column that names the scope
 //	share  object {k, n, rate}: k of n and the rate list   list of texts as code spans
@@ -182,8 +183,12 @@ func Format(ptr, format string, v any) (string, error) {
 		return v.(json.Number).String(), nil
 	case name == "p":
 		return stats.PValue(f), nil
-	case name == "min":
-		return stats.Fixed(f/60, 1), nil
+	case name == "dur":
+		return duration(f), nil
+	case strings.HasPrefix(name, "~"):
+		if n, err := strconv.Atoi(name[1:]); err == nil {
+			return strings.Replace(strconv.FormatFloat(f, 'g', n, 64), "e-", "e"+stats.Minus, 1), nil
+		}
 	case name == "MiB":
 		return thousands(float64(int64(f) >> 20)), nil
 	case strings.HasPrefix(name, "+"):
@@ -244,6 +249,17 @@ func formatInterval(ptr, name, arg string, v any) (string, error) {
 		return pair, nil
 	}
 	return stats.Percent(stats.Level, 0) + " " + pair + " " + over, nil
+}
+
+// duration writes seconds in the largest unit of which there are at least two, with a no-break space.
+func duration(seconds float64) string {
+	switch {
+	case seconds < 120:
+		return stats.Fixed(seconds, 1) + "\u00a0s"
+	case seconds < 7200:
+		return stats.Fixed(seconds/60, 1) + "\u00a0min"
+	}
+	return stats.Fixed(seconds/3600, 1) + "\u00a0h"
 }
 
 // thousands writes a whole number in groups of three from five digits on.

@@ -201,7 +201,7 @@ func (r *writer) componentTable() (*grid, string) {
 }
 
 func (r *writer) designTable() (*grid, string) {
-	g := r.columns(">Runs per arm", ">Tasks", ">Samples", ">Half-width of ci_both", ">Difference found four times in five", ">Device minutes", "")
+	g := r.columns(">Runs per arm", ">Tasks", ">Samples", ">Half-width of ci_both", ">Difference found four times in five", ">Device time", "Note")
 	for i, o := range r.doc.Design.Options {
 		at := func(format, name string) string { return g.b(format, "design", "options", i, name) }
 		mark := ""
@@ -211,7 +211,7 @@ func (r *writer) designTable() (*grid, string) {
 		if c := r.doc.Design.Cheapest; c != nil && c.Runs == o.Runs && c.Tasks == o.Tasks && c.Samples == o.Samples {
 			mark = "cheapest that would resolve the difference seen"
 		}
-		g.row(at("i", "runs_per_arm"), at("i", "tasks"), at("i", "samples"), at("3", "half_width"), at("3", "mde80"), at("min", "device_seconds"), mark)
+		g.row(at("i", "runs_per_arm"), at("i", "tasks"), at("i", "samples"), at("3", "half_width"), at("3", "mde80"), at("dur", "device_seconds"), mark)
 	}
 	return g, "What other designs could tell, by the components measured here, and what they would cost at this run's speed. The components are estimates themselves."
 }
@@ -244,10 +244,10 @@ func (r *writer) checkTable() (*grid, string) {
 }
 
 func (r *writer) phaseTable() (*grid, string) {
-	g := r.columns("Phase", ">Times", ">Wall clock, minutes", ">Device minutes", ">Tokens", ">Peak memory, MiB", ">Peak device memory, MiB")
+	g := r.columns("Phase", ">Times", ">Wall clock", ">Device time", ">Tokens", ">Peak memory, MiB", ">Peak device memory, MiB")
 	line := func(name string, tokens ...any) {
 		at := func(format, field string) string { return g.b(format, append(slices.Clone(tokens), field)...) }
-		g.row(name, at("i", "count"), at("min", "seconds"), at("min", "device_seconds"), at("i", "tokens"), at("MiB", "peak_host_bytes"), at("MiB", "peak_device_bytes"))
+		g.row(name, at("i", "count"), at("dur", "seconds"), at("dur", "device_seconds"), at("i", "tokens"), at("MiB", "peak_host_bytes"), at("MiB", "peak_device_bytes"))
 	}
 	for i := range r.doc.Cost.Phases {
 		line(g.b("text", "cost", "phases", i, "name"), "cost", "phases", i)
@@ -255,7 +255,7 @@ func (r *writer) phaseTable() (*grid, string) {
 	if len(r.doc.Cost.Phases) > 0 {
 		line("total", "cost", "total")
 	}
-	return g, "What it took. Wall clock is summed over phases, also where they ran side by side; device minutes are wall clock times devices held; peaks are the largest of the phases. Money is not counted: no price is in the artifacts."
+	return g, "What it took. Wall clock is summed over phases, also where they ran side by side; device time is wall clock times devices held; peaks are the largest of the phases. Money is not counted: no price is in the artifacts."
 }
 
 func (r *writer) roundTable() (*grid, string) {
@@ -365,7 +365,7 @@ func (r *writer) runTable() (*grid, string) {
 		steps, pass, talk, cutOff, diff := None, None, None, None, None
 		if c, ok := r.doc.Curves[name]; ok {
 			steps = g.b("i", "curves", name, "steps", len(c.Steps)-1)
-			diff = g.b("g", "curves", name, "max_logp_difference")
+			diff = g.b("~2", "curves", name, "max_logp_difference")
 			if e, ok := r.doc.Evals[name+"-"+c.Arm]; ok {
 				pass, talk, cutOff = g.b("3", "evals", e.Name(), "pass", "1"), g.b("share", "evals", e.Name(), "share", "talk"), g.b("%1", "evals", e.Name(), "share", "truncated", "rate")
 			}

@@ -1,0 +1,67 @@
+package page
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"teamtalk/recipe/artifact/artifacttest"
+	"teamtalk/recipe/experiment"
+)
+
+// Every kind of run that the command line can make has a page, whose every number is bound.
+func TestEveryShapeHasAPage(t *testing.T) {
+	base := func(edit func(*artifacttest.Options)) artifacttest.Options {
+		o := artifacttest.Options{Tasks: 20, Steps: 4}
+		edit(&o)
+		return o
+	}
+	for _, c := range []struct {
+		why  string
+		o    artifacttest.Options
+		says []string
+		not  []string
+	}{
+		{"one arm", base(func(o *artifacttest.Options) { o.Arm = "recipe" }), []string{"**Verdict: none.**", "This is not the preset as it stands"}, []string{"fig-forest"}},
+		{"one seed", base(func(o *artifacttest.Options) { o.Seeds = []int64{17} }),
+			[]string{"**Verdict: unresolved.** There is no interval over new training runs", "nothing can be said about training again"}, nil},
+		{"three seeds", base(func(o *artifacttest.Options) { o.Seeds = []int64{1, 2, 3} }), []string{"3 runs per arm"}, nil},
+		{"not finished", base(func(o *artifacttest.Options) { o.Unsealed = true }), []string{"**Not complete.**", "**fail**"}, nil},
+		{"nothing varies", base(func(o *artifacttest.Options) { o.Same = true }), []string{"**Verdict: degenerate.**"}, nil},
+		{"a large effect", base(func(o *artifacttest.Options) { o.Effect, o.Tasks, o.RunSD = 4, 60, 0.01 }), []string{"**Verdict: better.**", "ended higher"}, []string{"Verdict: unresolved"}},
+		{"a large loss", base(func(o *artifacttest.Options) { o.Effect, o.Tasks, o.RunSD = -4, 60, 0.01 }), []string{"**Verdict: worse.**", "ended lower"}, nil},
+		{"a wide margin", base(func(o *artifacttest.Options) {
+			o.Seeds, o.Tasks, o.RunSD = []int64{1, 2, 3, 4}, 60, 0.01
+			o.EditPlan = func(p *experiment.Plan) { p.Margin = 0.4 }
+		}), []string{"**Verdict: equivalent.**", "a detour, not a handicap"}, []string{"is not evidence that there is none"}},
+		{"the real preset", base(func(o *artifacttest.Options) { o.Preset = "qwen" }), []string{"What this run can show", "Solver:"}, []string{"mini run", "Mini run"}},
+	} {
+		files, err := Build(os.DirFS(syntheticRun(t, c.o)), Options{})
+		if err != nil {
+			t.Errorf("%s: %v", c.why, err)
+			continue
+		}
+		md := string(files["report.md"])
+		for _, s := range c.says {
+			if !strings.Contains(md, s) {
+				t.Errorf("%s: the page does not say %q", c.why, s)
+			}
+		}
+		for _, s := range c.not {
+			if strings.Contains(md, s) {
+				t.Errorf("%s: the page says %q", c.why, s)
+			}
+		}
+		for _, p := range Lint(c.why, md, claimsOf(t, files).Claims) {
+			t.Error(p)
+		}
+		if _, bad := VerifyClaims(files); len(bad) > 0 {
+			t.Errorf("%s: %v", c.why, bad)
+		}
+		for _, bad := range []string{"NaN", "<no value>", "%!", "+Inf"} {
+			if at := strings.Index(md, bad); at >= 0 {
+				t.Errorf("%s: the page holds %q: %q", c.why, bad, md[max(0, at-80):at+20])
+			}
+		}
+	}
+}
