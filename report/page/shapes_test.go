@@ -31,7 +31,7 @@ func TestEveryShapeHasAPage(t *testing.T) {
 		{"a large effect", base(func(o *artifacttest.Options) { o.Effect, o.Tasks, o.RunSD = 4, 60, 0.01 }), []string{"**Verdict: better.**", "ended higher"}, []string{"Verdict: unresolved"}},
 		{"a large loss", base(func(o *artifacttest.Options) { o.Effect, o.Tasks, o.RunSD = -4, 60, 0.01 }), []string{"**Verdict: worse.**", "ended lower"}, nil},
 		{"a wide margin", base(func(o *artifacttest.Options) {
-			o.Seeds, o.Tasks, o.RunSD = []int64{1, 2, 3, 4}, 60, 0.01
+			o.Seeds, o.Tasks, o.RunSD, o.Seed = []int64{1, 2, 3, 4}, 60, 0.01, 2
 			o.EditPlan = func(p *experiment.Plan) { p.Margin = 0.4 }
 		}), []string{"**Verdict: equivalent.**", "a detour, not a handicap"}, []string{"is not evidence that there is none"}},
 		{"the real preset", base(func(o *artifacttest.Options) { o.Preset = "qwen" }), []string{"What this run can show", "Solver:"}, []string{"mini run", "Mini run"}},
