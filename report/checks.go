@@ -10,17 +10,25 @@ import (
 	"os"
 	"path/filepath"
 
+	"teamtalk/recipe/artifact"
 	"teamtalk/report/page"
 )
 
 // stateError carries the exit code of report check.
 type stateError struct {
 	state page.State
-	run   string
+	t     *target
 }
 
 func (e stateError) Error() string {
-	return fmt.Sprintf("%s is %s; make it again with: go run ./report %s", filepath.Join(e.run, "report"), e.state, e.run)
+	args := e.t.run
+	if e.t.out != filepath.Join(e.t.run, artifact.ReportDir) {
+		args = "-out " + e.t.out + " " + args
+	}
+	if e.t.data != "" {
+		args = "-data " + e.t.data + " " + args
+	}
+	return fmt.Sprintf("%s: %s; make the report again with: go run ./report %s", e.t.out, e.state, args)
 }
 
 // runCheck says whether the report is what the artifacts give: exit 0 fresh, 1 stale, 2 cannot tell.
@@ -39,7 +47,7 @@ func runCheck(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	}
 	fmt.Fprintln(stdout, state)
 	if state != page.Fresh {
-		return stateError{state, t.run}
+		return stateError{state, t}
 	}
 	return nil
 }

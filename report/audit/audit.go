@@ -10,6 +10,7 @@ package audit
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"teamtalk/recipe/artifact"
 	"teamtalk/report/analysis"
@@ -60,8 +61,15 @@ func Run(s Subject) []artifact.Check {
 		}
 		out = append(out, c)
 	}
+	if !slices.ContainsFunc(out, func(c artifact.Check) bool { return c.ID == Determinism }) {
+		out = append(out, artifact.Check{ID: Determinism, Title: "The same seed gives the same bytes", Status: artifact.NotRun, Value: "no run was made twice"})
+	}
 	return out
 }
+
+// Determinism is the check that a second run gives the same bytes. Only whoever makes that run can record it in checks.json; until then it stands on the page
+// as not run.
+const Determinism = "determinism"
 
 func (r rule) run(rec *artifact.Record) artifact.Check {
 	f := r.test(rec)

@@ -55,5 +55,5 @@ func span(pad float64, xs ...float64) (lo, hi float64) {
 	if w == 0 {
 		w = max(1e-3, math.Abs(hi))
 	}
-	return lo - pad*w, hi + pad*w
+	return lo - float64(pad*w), hi + float64(pad*w) // rounded before it is added, on every machine
 }

@@ -196,7 +196,7 @@ func (r *writer) taskTable(where map[int]int, left int) string {
 		}
 		fmt.Fprintf(&b, `<td class="r">%s</td><td>%s</td><td>%s</td><td>%s</td></tr>`+"\n", delta, esc(flipWord(t.Flip)), yes(t.Talk), yes(t.Cut))
 	}
-	b.WriteString("</tbody></table></div>\n<div id=\"replies\" tabindex=\"-1\" aria-live=\"polite\"></div>\n</div>\n")
+	b.WriteString("</tbody></table></div>\n<div id=\"replies\" tabindex=\"-1\" role=\"region\" aria-label=\"Replies\"></div>\n</div>\n")
 	return b.String()
 }
 

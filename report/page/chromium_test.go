@@ -228,6 +228,21 @@ func TestPageInChromium(t *testing.T) {
 		t.Errorf("the console says %s", s)
 	}
 
+	// On paper everything that is folded is there, and what only works on a screen is not.
+	b.call("Emulation.setEmulatedMedia", map[string]any{"media": "print", "features": []map[string]string{{"name": "prefers-color-scheme", "value": "dark"}}})
+	if b.eval(`[...document.querySelectorAll("main details > :not(summary)")].every(e => e.getBoundingClientRect().height > 0)`) != true {
+		t.Error("something folded stays folded on paper")
+	}
+	if b.eval(`["nav", "#filters", "#replies"].every(s => getComputedStyle(document.querySelector(s)).display === "none")`) != true {
+		t.Error("controls are printed")
+	}
+	if got := b.eval(`getComputedStyle(document.body).backgroundColor`); got != "rgb(255, 255, 255)" {
+		t.Errorf("the paper is %v", got)
+	}
+	b.eval(`document.querySelector("#result").scrollIntoView()`)
+	b.shot("print")
+	b.call("Emulation.setEmulatedMedia", map[string]any{"media": "screen"})
+
 	// Without scripts the page is all there, but for the replies.
 	b.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
 	b.goTo("about:blank")

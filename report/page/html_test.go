@@ -145,7 +145,7 @@ func contrast(t *testing.T, a, b string) float64 {
 }
 
 func TestAFullRunStaysUnderThreeMegabytes(t *testing.T) {
-	files := mustBuild(t, os.DirFS(syntheticRun(t, artifacttest.Options{Preset: "qwen"})), Options{})
+	files := mustBuild(t, os.DirFS(syntheticRun(t, artifacttest.Options{Preset: "qwen", Steps: 2})), Options{})
 	if n := len(files["report.html"]); n > 3<<20 {
 		t.Errorf("report.html has %d bytes", n)
 	}

@@ -66,7 +66,7 @@ func mustBuild(t testing.TB, fsys fs.FS, o Options) Files {
 func small() artifacttest.Options { return artifacttest.Options{Tasks: 20, Steps: 4} }
 
 func TestGolden(t *testing.T) {
-	files := mustBuild(t, os.DirFS(syntheticRun(t, artifacttest.Options{})), Options{})
+	files := mustBuild(t, os.DirFS(syntheticRun(t, artifacttest.Options{Steps: 8})), Options{})
 	for _, name := range []string{"report.md", "eval_results.yaml"} {
 		golden := filepath.Join("testdata", "synthetic-"+name)
 		if *update {

@@ -12,7 +12,7 @@ import (
 // Every kind of run that the command line can make has a page, whose every number is bound.
 func TestEveryShapeHasAPage(t *testing.T) {
 	base := func(edit func(*artifacttest.Options)) artifacttest.Options {
-		o := artifacttest.Options{Tasks: 20, Steps: 4}
+		o := artifacttest.Options{Tasks: 20, Steps: 2}
 		edit(&o)
 		return o
 	}
