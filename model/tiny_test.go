@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"teamtalk/model/backend"
+	"teamtalk/model/backend/backendtest"
 	"teamtalk/model/checkpoint"
 )
 
@@ -30,10 +31,10 @@ var (
 	opens  sync.Mutex
 )
 
-// onBackends runs a test on the Go backend and on XLA's CPU plugin. Both must open: a missing plugin (make plugin) fails.
+// onBackends runs a test on every backend that is to be tested: see backendtest.
 func onBackends(t *testing.T, test func(t *testing.T, x *tiny)) {
-	for _, kind := range []backend.Kind{backend.Go, backend.XLACPU} {
-		t.Run(string(kind), func(t *testing.T) { test(t, openTiny(t, kind)) })
+	for _, name := range backendtest.Names(t) {
+		t.Run(name, func(t *testing.T) { test(t, openTiny(t, backend.Kind(name))) })
 	}
 }
 

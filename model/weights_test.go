@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"teamtalk/model/backend"
+	"teamtalk/model/backend/backendtest"
 	"teamtalk/model/checkpoint"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -102,6 +103,7 @@ func TestHeadOfItsOwn(t *testing.T) {
 // On GPUs weights and activations are bf16; here the same program runs on XLA CPU. Logits stay near those of f32, and they are
 // the multiplier's f32 values, not rounded to bf16's 8 bits: the sampler's softmax would feel that.
 func TestBF16(t *testing.T) {
+	backendtest.Need(t, string(backend.XLACPU))
 	dev, err := backend.Open(backend.XLACPU)
 	if err != nil {
 		t.Fatal(err)

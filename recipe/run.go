@@ -94,6 +94,9 @@ func checkFlags(f *flag.FlagSet, o *lab.Options, seeds string) error {
 			return usagef("-%s %d: expected 1 or more", n.name, n.value)
 		}
 	}
+	if o.PlanOnly && (set["resume"] || o.Backend == backend.Auto) {
+		return usagef("-plan: expected a new run, and the -backend that will run it, without -resume")
+	}
 	if set["resume"] {
 		return checkResume(o.Resume, set)
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"testing"
 
+	"teamtalk/model/backend/backendtest"
+
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
@@ -15,15 +17,16 @@ import (
 
 var devices = map[Kind]*Device{}
 
-// onDevices runs a test on the Go backend and on XLA's CPU plugin, which must be installed (make plugin).
+// onDevices runs a test on every backend that is to be tested: see backendtest.
 func onDevices(t *testing.T, test func(t *testing.T, d *Device)) {
-	for _, kind := range []Kind{Go, XLACPU} {
-		t.Run(string(kind), func(t *testing.T) { test(t, device(t, kind)) })
+	for _, name := range backendtest.Names(t) {
+		t.Run(name, func(t *testing.T) { test(t, device(t, Kind(name))) })
 	}
 }
 
 func device(t *testing.T, kind Kind) *Device {
 	t.Helper()
+	backendtest.Need(t, string(kind))
 	if devices[kind] == nil {
 		d, err := Open(kind)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"teamtalk/model"
 	"teamtalk/model/backend"
+	"teamtalk/model/backend/backendtest"
 	"teamtalk/model/checkpoint"
 )
 
@@ -94,10 +95,11 @@ type rig struct {
 	oracle  values
 }
 
+// onBackends runs a test on every backend that is to be tested: see backendtest.
 func onBackends(t *testing.T, test func(t *testing.T, r *rig)) {
-	for _, kind := range []backend.Kind{backend.Go, backend.XLACPU} {
-		t.Run(string(kind), func(t *testing.T) {
-			dev, err := backend.Open(kind)
+	for _, name := range backendtest.Names(t) {
+		t.Run(name, func(t *testing.T) {
+			dev, err := backend.Open(backend.Kind(name))
 			if err != nil {
 				t.Fatal(err)
 			}

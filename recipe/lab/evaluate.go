@@ -82,7 +82,7 @@ func (l *Lab) newEvaluator(jobs []eval.Job, start time.Time) (*eval.Evaluator, e
 	}
 	return eval.New(jobs, eval.Options{
 		Device: l.Device, Weights: l.weights, Tokenizer: l.tokenizer, LoRA: lora, Problems: l.problems.Holdout,
-		Settings: l.Plan.Evaluation, Stop: stop, Slots: 4, Rows: l.evalRows(), Grade: l.grade,
+		Settings: l.Plan.Evaluation, Stop: stop, Slots: 4, Rows: l.evalRows(), Grade: artifact.Grade,
 		Progress: func(done, all int) {
 			spent := time.Since(start)
 			left := time.Duration(float64(spent) / float64(done) * float64(all-done))

@@ -66,7 +66,6 @@ type Lab struct {
 	weights    *model.Weights
 	evaluator  *eval.Evaluator
 	unlock     func()
-	grade      func(text, gold string) (artifact.Verdict, artifact.Talk) // artifact.Grade
 }
 
 // Open plans the experiment, or reads the plan of the one to resume, and opens what it needs. Nothing is written before every
@@ -75,7 +74,7 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
-	l := &Lab{options: o, grade: artifact.Grade}
+	l := &Lab{options: o}
 	if err := l.open(ctx); err != nil {
 		l.Close()
 		return nil, err

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -143,7 +144,9 @@ func (l *Lab) openData(ctx context.Context) error {
 			}
 		}
 		g, err := data.ReadGSM8K(dir, want)
-		if err != nil {
+		if errors.As(err, new(*data.HashError)) {
+			return fmt.Errorf("%w (-any-data)", err)
+		} else if err != nil {
 			return err
 		}
 		split := data.OriginalSplit()

@@ -9,6 +9,7 @@ import (
 
 	"teamtalk/model/backend"
 	"teamtalk/model/tokenizer"
+	"teamtalk/recipe/artifact"
 	"teamtalk/recipe/data"
 	"teamtalk/recipe/experiment"
 	"teamtalk/recipe/grpo"
@@ -67,7 +68,7 @@ func (l *Lab) trainGroup(ctx context.Context, group []grpo.Run, rows int) error 
 	l.say("training %v, %d steps", names, l.Plan.Training.MaxSteps)
 	start, tokens := time.Now(), int64(0)
 	err := grpo.Train(ctx, group, grpo.Options{
-		Device: l.Device, Weights: l.weights, Tokenizer: l.tokenizer, Problems: l.problems.Train, Grade: l.grade,
+		Device: l.Device, Weights: l.weights, Tokenizer: l.tokenizer, Problems: l.problems.Train, Grade: artifact.Grade,
 		Rows: rows, StopAfter: l.options.StopAfter,
 		Progress: func(p grpo.Progress) {
 			l.say("%s", trainLine(p))
