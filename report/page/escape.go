@@ -62,7 +62,7 @@ var inlineEscaper = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `
 	"|", `\|`, "~", `\~`, "://", ":&#47;&#47;", "www.", "www&#46;", " @", " &#64;", "\n", " ", "\t", " ")
 
 // blockStart is what would begin a heading, a list item or a task box if the text came first on a line.
-var blockStart = regexp.MustCompile(`^(#|[-+=]( |$)|\[|@|:|[0-9]+[.)]( |$))`)
+var blockStart = regexp.MustCompile(`^(#|[-+=]([ =-]|$)|\[|@|:|[0-9]+[.)]( |$))`)
 
 // Inline puts text of unknown origin into a line of Markdown, or a table cell, as nothing but text: no emphasis, code, link, HTML, cell border,
 // or address that a reader turns into a link. A bracket that no parenthesis, bracket or colon follows is text already.

@@ -42,11 +42,14 @@ func TestMarkdownFormsAreInert(t *testing.T) {
 		}
 		return b.String()
 	}
-	element := regexp.MustCompile(`<(a|img|script|h[1-6]|li|em|strong|del|b|input)\b`)
-	texts := append([]string{"# h", "- item", "1. item", "[x](y)", "[x][y]", "[x]: http://y", "*a* _b_ ~~c~~", "`c`", "<https://evil.example>", "a@evil.example", "| a | b |", "[ ] task", "\\", "***", "http://evil.example/x"}, hostile...)
+	element := regexp.MustCompile(`<(a|img|script|h[1-6]|li|em|strong|del|b|input|hr)\b`)
+	texts := append([]string{"# h", "---", "===", "- - -", "- item", "1. item", "[x](y)", "[x][y]", "[x]: http://y", "*a* _b_ ~~c~~", "`c`", "<https://evil.example>", "a@evil.example", "| a | b |", "[ ] task", "\\", "***", "http://evil.example/x"}, hostile...)
 	for _, s := range texts {
 		if out := render(Inline(s) + "\n"); element.MatchString(strings.Replace(out, `<a href="mailto:`, "", 1)) {
 			t.Errorf("Inline(%.60q) became %.200s", s, out)
+		}
+		if out := render("a line\n" + Inline(s) + "\n"); element.MatchString(strings.Replace(out, `<a href="mailto:`, "", 1)) || strings.Count(out, "<p>") != 1 {
+			t.Errorf("Inline(%.60q) under a line became %.200s", s, out)
 		}
 		table := render("| h | g |\n|---|---|\n| " + Inline(s) + " | " + Code(s) + " |\n")
 		if n := strings.Count(table, "<td"); n != 2 {
@@ -123,4 +126,29 @@ func TestHostileTextIsInertEverywhere(t *testing.T) {
 	if _, bad := VerifyClaims(files); len(bad) > 0 {
 		t.Errorf("claims: %v", bad)
 	}
+}
+
+// FuzzInert looks for a text that becomes more than text.
+func FuzzInert(f *testing.F) {
+	for _, s := range hostile {
+		f.Add(s[:min(len(s), 400)])
+	}
+	md := goldmark.New(goldmark.WithExtensions(extension.Table))
+	element := regexp.MustCompile(`<(a|img|script|h[1-6]|li|em|strong|input|hr|blockquote)\b`)
+	f.Fuzz(func(t *testing.T, s string) {
+		inline, code := Inline(s), Code(s)
+		var b bytes.Buffer
+		if err := md.Convert([]byte("| h | g |\n|---|---|\n| "+inline+" | "+code+" |\n\nx "+inline+"\n\n"+inline+"\n\n"+Fence("text", s)+"\nafter\n"), &b); err != nil {
+			t.Fatal(err)
+		}
+		out := b.String()
+		if strings.Count(out, "<td") != 2 || strings.Count(out, "<pre>") != 1 || element.MatchString(out) || !strings.HasSuffix(out, "<p>after</p>\n") {
+			t.Errorf("%q became %s", s, out)
+		}
+		for _, r := range inline + code + csvText(s) {
+			if hidden(r) {
+				t.Errorf("%q keeps %U", s, r)
+			}
+		}
+	})
 }
