@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"teamtalk/model/backend/backendtest"
 )
 
 func score(stdin string, args ...string) (stdout, stderr string, err error) {
@@ -49,9 +51,9 @@ func closeTo(t *testing.T, what string, got, want []float64, tolerance float64) 
 	}
 }
 
-// onBackends runs a test on the Go backend and on XLA's CPU plugin, which must be installed (make plugin).
+// onBackends runs a test on every backend that is to be tested: see backendtest.
 func onBackends(t *testing.T, test func(t *testing.T, backend string)) {
-	for _, kind := range []string{"go", "xla-cpu"} {
+	for _, kind := range backendtest.Names(t) {
 		t.Run(kind, func(t *testing.T) { test(t, kind) })
 	}
 }

@@ -1,0 +1,151 @@
+//go:build unix
+
+package lab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"teamtalk/recipe/artifact"
+	"teamtalk/recipe/grpo"
+)
+
+// A run that is interrupted in a step, meets a full disk, is killed while it writes, is killed between two runs' last files, is
+// interrupted in its evaluations and killed there: gone on with, it is the run that was never stopped, byte for byte.
+func TestStoppedAnywhereIsNeverStopped(t *testing.T) {
+	want := neverStopped(t)
+	dir := filepath.Join(t.TempDir(), "run")
+	in := func(elem ...string) string { return filepath.Join(append([]string{dir}, elem...)...) }
+	// piece works on the run and calls do when the log has a line that begins with at.
+	piece := func(o Options, at string, do func(cancel func())) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		o.Log = &watcher{at: at, seen: func() { do(cancel) }}
+		return conduct(ctx, small(t, o))
+	}
+	resume := Options{Resume: dir}
+	goOn := "go on with: go run ./recipe -resume " + dir
+
+	err := piece(Options{Out: dir}, "step 1/4", func(cancel func()) { cancel() })
+	if !errors.Is(err, grpo.ErrInterrupted) || !strings.Contains(err.Error(), "after step 1 of 4") || !strings.Contains(err.Error(), goOn) {
+		t.Fatalf("interrupted in step 2: error %v, want where it stopped and how to go on", err)
+	}
+	if names := steps(t, in("recipe-17")); names != "checkpoint-1" {
+		t.Fatalf("interrupted after step 1 of 4: %s, want checkpoint-1", names)
+	}
+
+	err = piece(resume, "step 3/4", func(func()) { fillDisk(t, in("baseline-17", artifact.CompletionsFile)) })
+	if err == nil || !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), in("baseline-17", artifact.CompletionsFile)) {
+		t.Fatalf("a full disk in step 4: error %v, want the file's name and the system's reason", err)
+	}
+	emptyDisk(t)
+	for _, r := range record(t, dir).Runs {
+		if g := r.Config.Settings.Training; len(r.Steps) != 3 || len(r.Rollouts) != 3*g.PromptsPerStep*g.NumGenerations {
+			t.Errorf("after a full disk in step 4 %s has %d steps and %d rollouts, want three whole steps", r.Config.Run.Name, len(r.Steps), len(r.Rollouts))
+		}
+	}
+
+	// As a killed process leaves it: a torn line, a torn block, a half-written file beside its place.
+	tear(t, in("recipe-18", artifact.MetricsFile), `{"step":4,"loss":0.0`)
+	if err := os.Truncate(in("baseline-18", artifact.CompletionsFile), size(t, in("baseline-18", artifact.CompletionsFile))-7); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(in("recipe-17", ".tmp-1", "checkpoint-4"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+
+	err = piece(resume, "base-baseline: ", func(cancel func()) { cancel() })
+	if !errors.Is(err, grpo.ErrInterrupted) || !strings.Contains(err.Error(), goOn) {
+		t.Fatalf("interrupted in the evaluations: error %v, want how to go on", err)
+	}
+	if r := record(t, dir); r.Manifest != nil || len(r.Evals) != 4 {
+		t.Fatalf("interrupted in the evaluations: manifest %v, %d evaluations; want none and the 4 that were done", r.Manifest, len(r.Evals))
+	}
+
+	// As if it had been killed earlier: between the adapters of two runs that trained in lockstep, and between two evaluations.
+	for _, name := range []string{in("recipe-18", artifact.FinalDir), in("eval", "base-recipe.jsonl.gz"), in("eval", "baseline-17-baseline.jsonl.gz")} {
+		if err := os.RemoveAll(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := piece(resume, "evaluating", func(func()) {}); err != nil {
+		t.Fatal(err)
+	}
+
+	if names, compared := differences(t, want, dir); len(names) > 0 || compared < 30 {
+		t.Errorf("%d files compared; these differ from those of a run that was never stopped: %q", compared, names)
+	}
+	if r := record(t, dir); len(r.Sessions) != 4 || len(r.Missing) > 0 {
+		t.Errorf("%d processes recorded, %q missing; want 4 and nothing", len(r.Sessions), r.Missing)
+	}
+	if _, err := Open(t.Context(), small(t, resume)); !errors.Is(err, artifact.ErrComplete) {
+		t.Errorf("going on with a complete run: error %v, want that it is complete", err)
+	}
+}
+
+// steps are the names of the checkpoints of a training run.
+func steps(t *testing.T, dir string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "checkpoint-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range found {
+		names = append(names, filepath.Base(f))
+	}
+	return strings.Join(names, " ")
+}
+
+func size(t *testing.T, name string) int64 {
+	t.Helper()
+	st, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st.Size()
+}
+
+func tear(t *testing.T, name, part string) {
+	t.Helper()
+	whole, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, append(bytes.Clone(whole), part...), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fillDisk makes every write fail that would let a file grow beyond the size that name has now, and a few bytes more: the
+// write that fails is torn.
+func fillDisk(t *testing.T, name string) {
+	setLimit(t, uint64(size(t, name))+50)
+	t.Cleanup(func() { emptyDisk(t) })
+}
+
+func emptyDisk(t *testing.T) {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	setLimit(t, limit.Max)
+}
+
+func setLimit(t *testing.T, bytes uint64) {
+	t.Helper()
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	limit.Cur = bytes
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"teamtalk/model/backend/backendtest"
+	"teamtalk/recipe/artifact"
+	"teamtalk/recipe/artifact/artifacttest"
+)
+
+// recipe runs the command as the shell would, and returns its exit code.
+func recipe(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, log bytes.Buffer
+	code = exitCode(run(t.Context(), args, strings.NewReader(""), &out, &log), &log)
+	return code, out.String(), log.String()
+}
+
+func TestExitCodes(t *testing.T) {
+	top := t.TempDir()
+	there := filepath.Join(top, "there")
+	if err := os.Mkdir(there, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	complete := filepath.Join(top, "complete")
+	if err := artifacttest.Write(complete, artifacttest.Options{Tasks: 4, Steps: 2}); err != nil {
+		t.Fatal(err)
+	}
+	fresh := filepath.Join(top, "fresh")
+	for _, c := range []struct {
+		args string
+		code int
+		want []string // in what it says
+	}{
+		{"-h", 0, []string{"usage: go run ./recipe", "-resume folder", "grade"}},
+		{"-no-such-flag", 2, []string{"flag provided but not defined: -no-such-flag"}},
+		{"-steps many", 2, []string{`invalid value "many" for flag -steps`}},
+		{"train", 2, []string{`unknown command "train"`, "grade", "score"}},
+		{"-steps 3 now", 2, []string{`unexpected argument "now"`}},
+		{"-steps 0", 2, []string{"-steps 0: expected 1 or more"}},
+		{"-lockstep -1", 2, []string{"-lockstep -1: expected 1 or more"}},
+		{"-micro-batch 0", 2, []string{"-micro-batch 0: expected 1 or more"}},
+		{"-eval-batch 0", 2, []string{"-eval-batch 0: expected 1 or more"}},
+		{"-stop-after 0", 2, []string{"-stop-after 0: expected 1 or more"}},
+		{"-seeds 17,x", 2, []string{`-seeds "17,x": expected different whole numbers`}},
+		{"-seeds 17,17", 2, []string{`-seeds "17,17": expected different whole numbers`}},
+		{"-seeds -1", 2, []string{`-seeds "-1": expected`, "none below 0"}},
+		{"-seeds=", 2, []string{`-seeds "": expected`}},
+		{"-preset maxi", 2, []string{`-preset "maxi": expected one of mini, qwen`}},
+		{"-backend tpu", 2, []string{`-backend "tpu": expected auto, cuda, xla-cpu or go`}},
+		{"-selftest -backend tpu", 2, []string{`-backend "tpu": expected auto, cuda, xla-cpu or go`}},
+		{"-arm plain", 2, []string{`no arm is called "plain"`, `["baseline" "recipe"]`}},
+		{"-data " + there, 2, []string{"the preset mini makes its own problems"}},
+		{"-preset qwen", 2, []string{"-preset qwen needs a model", "Hugging Face folder, a GGUF file or hub:NAME"}},
+		{"-preset qwen -model mini/base", 2, []string{"-preset qwen needs GSM8K", "-data fetch"}},
+		{"-plan", 2, []string{"-plan: expected a new run, and the -backend that will run it"}},
+		{"-plan -backend go -resume " + complete, 2, []string{"-plan: expected a new run"}},
+		{"-resume=", 2, []string{"-resume is empty"}},
+		{"-resume " + complete + " -steps 80", 2, []string{"-steps cannot be changed with -resume: the plan in " + complete + " fixes it"}},
+		{"-resume " + complete + " -arm recipe", 2, []string{"-arm cannot be changed"}},
+		{"-resume " + fresh, 1, []string{"-resume " + fresh + ": no such folder", "ls runs"}},
+		{"-resume " + there, 1, []string{there + " is not a run folder"}},
+		{"-resume " + complete, 0, []string{complete + " is complete; read it with: go run ./report " + complete}},
+		{"-out " + there, 1, []string{"-out " + there + " exists: expected a folder that is not there", "-resume " + there}},
+		{"-model " + filepath.Join(top, "none") + " -out " + fresh, 1, []string{"no model at", "config.json"}},
+		{"-preset qwen -model mini/base -data data/testdata/gsm8k -out " + fresh, 1, []string{"train.jsonl is not the expected file: expected sha256 17f347dc", "found", "-any-data"}},
+		{"-plan -backend go -out " + fresh, 0, []string{fresh + ": planned; run it with: go run ./recipe -resume " + fresh}},
+	} {
+		code, out, log := recipe(t, strings.Fields(c.args)...)
+		if code != c.code {
+			t.Errorf("recipe %s: exit code %d, want %d:\n%s%s", c.args, code, c.code, out, log)
+		}
+		for _, w := range c.want {
+			if !strings.Contains(out+log, w) {
+				t.Errorf("recipe %s says\n%s%s\nwant %q", c.args, out, log, w)
+			}
+		}
+		if c.code != 0 && out != "" {
+			t.Errorf("recipe %s fails and writes to standard output: %q", c.args, out)
+		}
+	}
+	if left, err := os.ReadDir(there); err != nil || len(left) > 0 {
+		t.Errorf("the folder that was there holds %v (%v)", left, err)
+	}
+	var names []string
+	entries, err := os.ReadDir(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if want := []string{"complete", "fresh", "there"}; !slices.Equal(names, want) {
+		t.Errorf("left behind: %q, want %q", names, want)
+	}
+}
+
+// A run that is stopped is a failure with advice; the plan says what the command line changed.
+func TestARunThatIsStopped(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	code, out, log := recipe(t, "-arm", "baseline", "-seeds", "19", "-steps", "2", "-stop-after", "1", "-backend", backendtest.Fastest(t), "-out", dir)
+	if code != 1 || out != "" || !strings.Contains(log, "step 1/2") || !strings.Contains(log, "recipe: interrupted after step 1 of 2: what is done is kept; go on with: go run ./recipe -resume "+dir) {
+		t.Errorf("exit code %d, output %q, log\n%s", code, out, log)
+	}
+	r, err := artifact.Load(os.DirFS(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"train_arms=baseline", "seeds=[19]", "max_steps=2"}; !slices.Equal(r.Plan.Overrides, want) {
+		t.Errorf("overrides %q, want %q", r.Plan.Overrides, want)
+	}
+	if !strings.HasPrefix(r.Sessions[0].Command, "recipe -arm baseline -seeds 19 -steps 2 -stop-after 1 -backend ") || !strings.HasSuffix(r.Sessions[0].Command, "-out run") {
+		t.Errorf("command %q, want what was typed, without the folder", r.Sessions[0].Command)
+	}
+}
