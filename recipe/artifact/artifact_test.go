@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -200,6 +201,27 @@ func TestResumeFromAnEarlierCheckpoint(t *testing.T) {
 	}
 }
 
+func TestRemoveCheckpoint(t *testing.T) {
+	_, tr := openRun(t)
+	for _, step := range []int{1, 2} {
+		if err := tr.Checkpoint(step, func(dir string) error { return os.WriteFile(filepath.Join(dir, "state"), nil, 0o644) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tr.RemoveCheckpoint(2); err != nil {
+		t.Fatal(err)
+	}
+	if got := tr.Checkpoints(); !slices.Equal(got, []int{1}) {
+		t.Errorf("checkpoints %v, want that of step 1", got)
+	}
+	if err := tr.RemoveCheckpoint(2); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("removing what is not there: %v", err)
+	}
+	if left, _ := filepath.Glob(tr.path(tempPrefix + "*")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
 func TestNothingIsOverwritten(t *testing.T) {
 	r, tr := openRun(t)
 	if _, err := Create(r.Dir(), testPlan(t), Env{}); err == nil || !strings.Contains(err.Error(), "-resume") {
@@ -214,7 +236,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 	}
 	p = r.Plan()
 	moved, _ := p.RunConfig("recipe", 17, experiment.Runtime{Backend: "cuda"})
-	if _, err := r.OpenTraining(moved); err == nil || !strings.Contains(err.Error(), "runtime.backend") {
+	if _, err := r.OpenTraining(moved); err == nil || !strings.Contains(err.Error(), `runtime.backend was "go", is now "cuda"`) {
 		t.Errorf("resuming on another backend: %v, expected the setting's name", err)
 	}
 	finish(t, r, tr)

@@ -1,0 +1,125 @@
+package grpo
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"teamtalk/recipe/artifact"
+	"teamtalk/recipe/experiment"
+)
+
+// groups are the oracle's 8 completions as two groups of replies to learn from, with dapo's weights over all of them.
+func (r *rig) groups(t *testing.T, advantages []float64) []reply {
+	t.Helper()
+	ids, mask, learnt := r.oracle["grpo/ids"], r.oracle["grpo/mask"], r.oracle["grpo/completion_mask"]
+	replies := make([]reply, 8)
+	lengths := make([]int, 8)
+	for i := range replies {
+		replies[i] = reply{group: i / 4, advantage: float32(advantages[i])}
+		for at := i * 32; at < (i+1)*32; at++ {
+			switch {
+			case learnt[at] == 1:
+				replies[i].ids = append(replies[i].ids, int32(ids[at]))
+			case mask[at] == 1:
+				replies[i].prompt = append(replies[i].prompt, int32(ids[at]))
+			}
+		}
+		lengths[i] = len(replies[i].ids)
+	}
+	weights, err := TokenWeights("dapo", lengths, 16, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range replies {
+		replies[i].weight = float32(weights[i])
+	}
+	return replies
+}
+
+// A reply whose advantage is 0 needs no backward pass: leaving it out changes no gradient. It counts in the loss's
+// normalisation, which is over all replies.
+func TestRepliesWithoutAdvantageHaveNoGradient(t *testing.T) {
+	onBackends(t, func(t *testing.T, r *rig) {
+		advantages, err := Advantages([]float64{1, 0, 0, 1, 1, 1, 1, 1}, 4, "none") // the second group is all right
+		if err != nil {
+			t.Fatal(err)
+		}
+		gradients := func(replies []reply) map[string][]float32 {
+			p, err := pack(replies, 2, 64, 80)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tr, _ := r.trainer(t, TrainerOptions{Rows: 2, T: 64, Picks: 80, Clip: ClipRange{0.2, 0.28}}, r.adapter)
+			for n := range p.passes {
+				if _, err := tr.Accumulate(microBatch([]*packed{p}, n), 0.9); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g, err := tr.Gradients(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g
+		}
+		all := r.groups(t, advantages)
+		var needed []reply
+		for _, x := range all {
+			if x.advantage != 0 {
+				needed = append(needed, x)
+			}
+		}
+		if len(needed) != 4 {
+			t.Fatalf("%d replies have an advantage, want those of one group", len(needed))
+		}
+		with, without := gradients(all), gradients(needed)
+		size := 0.0
+		for name, g := range without {
+			var want []float64
+			for _, v := range with[name] {
+				want = append(want, float64(v))
+				size = max(size, math.Abs(float64(v)))
+			}
+			close32(t, name, g, want, 1e-5)
+		}
+		if size == 0 {
+			t.Error("every gradient is 0: nothing is compared")
+		}
+	})
+}
+
+func TestSound(t *testing.T) {
+	l := &loop{settings: experiment.Training{MaxLogpDifference: 0.02}}
+	for _, c := range []struct {
+		why  string
+		logp float64
+		norm float64
+		sum  float64 // of the differences of 10 tokens
+		want string  // "": sound
+	}{
+		{"as it should be", -3, 0.5, 0.1, ""},
+		{"at the bound", -3, 0.5, 0.2, ""},
+		{"above the bound", -3, 0.5, 0.21, "differ by 0.021 on average; expected at most 0.02 (max_logp_difference)"},
+		{"a difference that is no number must not pass as small", -3, 0.5, math.NaN(), "differ by NaN on average"},
+		{"a gradient that is no number", -3, math.NaN(), 0.1, "the gradient's norm is NaN; expected a finite number"},
+		{"a gradient beyond f32", -3, math.Inf(1), 0.1, "the gradient's norm is +Inf"},
+		{"logits that are no numbers, which no reward may hide", math.NaN(), 0, 0, "reply 0 was sampled with log-probability NaN"},
+		{"an impossible token", math.Inf(-1), 0.5, 0.1, "reply 0 was sampled with log-probability -Inf"},
+	} {
+		s := &stepOf{rollouts: []artifact.Rollout{{SumLogpSampler: c.logp}}}
+		s.difference.sum, s.difference.n = c.sum, 10
+		err := l.sound(s, c.norm)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.why, err, c.want)
+		}
+	}
+	if err := l.sound(&stepOf{}, 0); err != nil {
+		t.Errorf("no reply had an advantage, nothing was scored again: %v", err)
+	}
+}
+
+func TestTrainRefusesNoRuns(t *testing.T) {
+	if err := Train(t.Context(), nil, Options{}); err == nil || !strings.Contains(err.Error(), "no runs") {
+		t.Errorf("error %v", err)
+	}
+}
