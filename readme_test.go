@@ -31,9 +31,9 @@ var elsewhere = map[string]string{
 	"go run ./recipe -preset qwen -model hub:Qwen/Qwen2.5-1.5B-Instruct -data fetch": "nothing here: a GPU and a network",
 	"go run ./report":                                                                ".ci/run",
 	"go run ./report runs/mini-1":                                                    ".ci/run, with the name of its run",
-	"go run ./report check":                                                          "report's tests",
-	"go run ./report lint":                                                           "report's tests",
-	"go run ./report verify":                                                         "report's tests",
+	"go run ./report check":                                                          ".ci/run",
+	"go run ./report lint":                                                           ".ci/run",
+	"go run ./report verify":                                                         ".ci/run",
 }
 
 func readme(t *testing.T) string {
