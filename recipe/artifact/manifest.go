@@ -16,6 +16,8 @@ type Manifest struct {
 	Version    int         `json:"version"`
 	PlanSHA256 string      `json:"plan_sha256"`
 	Files      []FileEntry `json:"files"` // sorted by path
+	// Incomplete says why planned parts of the run are not there; empty for a complete run.
+	Incomplete string `json:"incomplete,omitempty"`
 }
 
 // FileEntry is one file. Weights are optional: a published copy of a run may leave them out.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"teamtalk/recipe/experiment"
 )
@@ -205,10 +206,24 @@ func (r *Run) Seal() error {
 			return fmt.Errorf("artifact: evaluation %s is planned but missing", e.Name())
 		}
 	}
+	return r.seal("")
+}
+
+// SealIncomplete writes the manifest of a run that will not be finished, with the reason. What is planned and not there stays
+// named on every page that is made of it.
+func (r *Run) SealIncomplete(because string) error {
+	if strings.TrimSpace(because) == "" {
+		return errors.New("artifact: an incomplete run is sealed with a reason; expected one")
+	}
+	return r.seal(because)
+}
+
+func (r *Run) seal(because string) error {
 	m, err := BuildManifest(os.DirFS(r.dir), r.hash)
 	if err != nil {
 		return err
 	}
+	m.Incomplete = because
 	data, err := encode(m)
 	if err != nil {
 		return err

@@ -44,6 +44,7 @@ type Identity struct {
 	PlanSHA256     string   `json:"plan_sha256"`
 	ManifestSHA256 string   `json:"manifest_sha256"`
 	Complete       bool     `json:"complete"`
+	Incomplete     string   `json:"incomplete,omitempty"` // why it was sealed without all that was planned
 	Missing        []string `json:"missing"`
 	Synthetic      bool     `json:"synthetic"` // made by a simulation, for tests
 }
@@ -68,7 +69,7 @@ type SettingDiff struct {
 func New(rec *artifact.Record) (*Report, error) {
 	r := &Report{
 		Version: Version, Plan: rec.Plan, TrainTasks: len(rec.Plan.Data.Train.Tasks), HoldoutTasks: len(rec.Plan.Data.Holdout.Tasks),
-		Run: Identity{PlanSHA256: rec.PlanSHA256, ManifestSHA256: rec.ManifestSHA256, Complete: rec.Manifest != nil, Missing: rec.Missing,
+		Run: Identity{PlanSHA256: rec.PlanSHA256, ManifestSHA256: rec.ManifestSHA256, Complete: rec.Manifest != nil && len(rec.Missing) == 0, Incomplete: because(rec), Missing: rec.Missing,
 			Synthetic: rec.Plan.Model.Source == "synthetic"},
 		Sessions: rec.Sessions, Evals: map[string]*Eval{}, Rows: map[string]*Row{}, Contrasts: map[string]*Contrast{}, Curves: map[string]*Curve{},
 		Flips: map[string]int{string(Won): 0, string(Lost): 0, string(Both): 0, string(Neither): 0}, Rounds: rec.Rounds,
@@ -134,4 +135,12 @@ func (r *Report) armDifferences(rec *artifact.Record) error {
 		r.Settings = append(r.Settings, s)
 	}
 	return nil
+}
+
+// because is the reason with which an incomplete run was sealed.
+func because(rec *artifact.Record) string {
+	if rec.Manifest == nil {
+		return ""
+	}
+	return rec.Manifest.Incomplete
 }

@@ -62,7 +62,7 @@ type File struct {
 
 func reportManifest(files Files, rec *artifact.Record, sums map[string]string, o Options) ([]byte, error) {
 	m := Manifest{Version: analysis.Version, Inputs: sums, Run: analysis.Identity{PlanSHA256: rec.PlanSHA256, ManifestSHA256: rec.ManifestSHA256,
-		Complete: rec.Manifest != nil, Missing: rec.Missing, Synthetic: rec.Plan.Model.Source == "synthetic"}}
+		Complete: rec.Manifest != nil && len(rec.Missing) == 0, Missing: rec.Missing, Synthetic: rec.Plan.Model.Source == "synthetic"}}
 	if o.Learned != "" {
 		m.Learned = sum([]byte(o.Learned))
 	}

@@ -272,7 +272,7 @@ func (r *writer) verdictMeans() string {
 var verdictWords = map[string]string{
 	"better":     "The interval over new training runs and new tasks lies above zero.",
 	"worse":      "The interval over new training runs and new tasks lies below zero.",
-	"equivalent": "The interval over new training runs and new tasks covers zero and lies inside the margin that the plan fixed before training.",
+	"equivalent": "Two one-sided tests over new training runs and new tasks both rule out a difference as large as the margin that the plan fixed before training; their interval stands under Result.",
 	"unresolved": "The interval over new training runs and new tasks covers zero and is wider than the margin of the plan: this design cannot tell whether there is a difference.",
 	"degenerate": "Nothing varied, so that there is no interval to read.",
 	"none":       "There is no comparison.",

@@ -407,7 +407,7 @@ func (r *writer) environmentTable() (*grid, string) {
 func (r *writer) inputTable() (*grid, string) {
 	g := r.columns("Input", "SHA-256")
 	g.row("plan", g.b("code", "run", "plan_sha256"))
-	if r.doc.Run.Complete {
+	if r.doc.Run.ManifestSHA256 != "" {
 		g.row("manifest of the run", g.b("code", "run", "manifest_sha256"))
 	}
 	g.row("train split", g.b("code", "plan", "data", "train", "sha256"))

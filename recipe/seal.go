@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"teamtalk/recipe/artifact"
+)
+
+// runSeal closes a run that will not be finished, so that what is there can be published and verified.
+func runSeal(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
+	f := flag.NewFlagSet("recipe seal", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	because := f.String("because", "", "`why` the run will not be finished; it stands on every page made of the run")
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return usageError{err}
+	}
+	if f.NArg() != 1 || *because == "" {
+		return usagef("usage: recipe seal -because WHY runs/NAME: expected a reason and one run folder")
+	}
+	run, err := artifact.Open(f.Arg(0))
+	if err != nil {
+		return err
+	}
+	if err := run.SealIncomplete(*because); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%s: sealed as it is; what is planned and missing stays named\n", f.Arg(0))
+	return nil
+}
