@@ -233,3 +233,36 @@ func TestLayout(t *testing.T) {
 		}
 	}
 }
+
+// The result at the top is the write-up's: its verdict and its table stand there word for word.
+func TestResultIsTheWriteUps(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeup, err := os.ReadFile("report/writeup/team-talk-1.5b/report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(readme), "<!-- result -->")
+	block, _, found := strings.Cut(block, "<!-- /result -->")
+	if !found {
+		t.Fatal("README.md has no result")
+	}
+	lines := map[string]bool{}
+	for _, l := range strings.Split(string(writeup), "\n") {
+		lines[l] = true
+	}
+	checked := 0
+	for _, l := range strings.Split(block, "\n") {
+		if strings.HasPrefix(l, "|") || strings.HasPrefix(l, "**") {
+			checked++
+			if !lines[l] {
+				t.Errorf("not in the write-up: %s", l)
+			}
+		}
+	}
+	if checked < 6 {
+		t.Errorf("%d lines of verdict and table, want at least 6", checked)
+	}
+}
