@@ -109,6 +109,7 @@ func (b *batch) decode(limit int) error {
 	b.state[stColumn].FinalizeLocal() // the loop takes the device's copy away
 	b.s.LoopTime += time.Since(began)
 	b.s.Steps += now - b.column
+	b.s.RowSteps += (now - b.column) * b.shape.rows
 	b.done = now < limit
 	b.column = now
 	return nil
@@ -134,8 +135,10 @@ func (b *batch) regroup(columns int) error {
 	}
 	next := b.shape
 	next.columns = columns
-	for half := (next.rows/2 + 7) / 8 * 8; half >= max(len(active), 16) && half < next.rows; half = (half/2 + 7) / 8 * 8 {
-		next.rows = half
+	for _, rows := range sizes(len(b.replies)) {
+		if rows >= len(active) && rows <= b.shape.rows {
+			next.rows = rows
+		}
 	}
 	if next.rows < b.shape.rows {
 		if err := b.read(); err != nil { // what the rows left behind have written

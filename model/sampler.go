@@ -40,8 +40,8 @@ type Sampler struct {
 	compiling sync.Mutex // guards the maps
 	// CompileTime is the longest that a request waited for one program's compilation.
 	CompileTime time.Duration
-	// Steps counts decoding steps so far, each of all rows; PrefillTime and LoopTime are what prefills and steps took.
-	Steps                 int
+	// Steps counts decoding steps so far and RowSteps their rows; PrefillTime and LoopTime are what prefills and steps took.
+	Steps, RowSteps       int
 	PrefillTime, LoopTime time.Duration
 }
 
@@ -216,17 +216,47 @@ func (s *Sampler) shapeOf(r Request) (batchShape, error) {
 	return b, nil
 }
 
-// Prepare compiles the programs that a request of r's shape begins with, so that the first one does not wait.
+// sizes are the numbers of rows that a batch goes on with when others have ended, largest first: all, a half, a quarter.
+func sizes(rows int) []int {
+	out := []int{rows}
+	for range 2 {
+		half := (out[len(out)-1]/2 + 7) / 8 * 8
+		if half < 16 || half >= out[len(out)-1] {
+			break
+		}
+		out = append(out, half)
+	}
+	return out
+}
+
+// Prepare compiles every program that a request of r's shape can come to need, side by side, so that none waits later.
 func (s *Sampler) Prepare(r Request) error {
-	b, err := s.shapeOf(r)
+	first, err := s.shapeOf(r)
 	if err != nil {
 		return err
 	}
-	return backend.Together(
-		func() error { _, err := compiled(s, s.blanks, b, s.compileBlank); return err },
-		func() error { _, err := compiled(s, s.prefills, s.prefillShape(b, r), s.compilePrefill); return err },
-		func() error { _, err := compiled(s, s.loops, b, s.compileLoop); return err },
-	)
+	jobs := []func() error{
+		func() error { _, err := compiled(s, s.blanks, first, s.compileBlank); return err },
+		func() error { _, err := compiled(s, s.prefills, s.prefillShape(first, r), s.compilePrefill); return err },
+		func() error { _, err := compiled(s, s.loops, first, s.compileLoop); return err },
+	}
+	before := []batchShape{first}
+	for _, phase := range s.phases(r.MaxTokens)[1:] {
+		var now []batchShape
+		for _, rows := range sizes(first.rows) {
+			to := first
+			to.rows, to.columns = rows, first.prompt+phase
+			now = append(now, to)
+			jobs = append(jobs, func() error { _, err := compiled(s, s.loops, to, s.compileLoop); return err })
+			for _, from := range before {
+				if from.rows >= rows {
+					jobs = append(jobs, func() error { _, err := compiled(s, s.regroups, regroupShape{from, to}, s.compileRegroup); return err })
+				}
+			}
+		}
+		before = now
+	}
+	return backend.Together(jobs...)
 }
 
 // prefillShape is the chunk that a request's prompts are taken in.

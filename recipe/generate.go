@@ -99,7 +99,7 @@ func runGenerate(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		fmt.Fprintf(stderr, "model: no tokenizer (%v): the configuration's ids %v end a reply\n", err, c.EOSTokenIDs)
 	}
 	s.stop = stopIDs(c.EOSTokenIDs, tok)
-	sampler, err := model.NewSampler(o.device, o.weights, model.SamplerOptions{LoRA: o.lora, Runs: 1, Stop: s.stop, RoundPrompt: 64})
+	sampler, err := model.NewSampler(o.device, o.weights, model.SamplerOptions{LoRA: o.lora, Runs: 1, Stop: s.stop, RoundPrompt: 64, Phases: []int{}})
 	if err != nil {
 		return err
 	}
