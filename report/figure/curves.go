@@ -3,6 +3,7 @@ package figure
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -121,14 +122,43 @@ func curve(p *plot.Plot, v []float64, window int, s Series) error {
 	return nil
 }
 
-// legend names the runs in a line at the top.
+// legend names the runs in a line at the top. Where they do not fit, it says how many runs each colour stands for; the
+// figure's table has every run by name.
 func legend(c draw.Canvas, runs []Run) {
 	style := textStyle(textSize, "ink")
-	x, y := c.Min.X+8, c.Max.Y-16
+	type entry struct {
+		text  string
+		style draw.LineStyle
+	}
+	var entries []entry
+	width := vg.Length(0)
 	for _, r := range runs {
-		c.StrokeLine2(draw.LineStyle{Color: rgb(r.Series.colour()), Width: 2, Dashes: r.Series.dashes()}, x, y+4, x+26, y+4)
-		c.FillText(style, vg.Point{X: x + 31, Y: y}, r.Name)
-		x += 31 + style.Width(r.Name) + 18
+		entries = append(entries, entry{r.Name, draw.LineStyle{Color: rgb(r.Series.colour()), Width: 2, Dashes: r.Series.dashes()}})
+		width += 31 + style.Width(r.Name) + 18
+	}
+	if width > c.Max.X-c.Min.X {
+		entries = nil
+		for i, r := range runs {
+			arm, _, _ := strings.Cut(r.Name, "-")
+			n := 0
+			for j, other := range runs {
+				if name, _, _ := strings.Cut(other.Name, "-"); name == arm {
+					if j < i {
+						n = -len(runs) // named already
+					}
+					n++
+				}
+			}
+			if n > 0 {
+				entries = append(entries, entry{fmt.Sprintf("%s, %d runs", arm, n), draw.LineStyle{Color: rgb(r.Series.colour()), Width: 2}})
+			}
+		}
+	}
+	x, y := c.Min.X+8, c.Max.Y-16
+	for _, e := range entries {
+		c.StrokeLine2(e.style, x, y+4, x+26, y+4)
+		c.FillText(style, vg.Point{X: x + 31, Y: y}, e.text)
+		x += 31 + style.Width(e.text) + 18
 	}
 }
 
