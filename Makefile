@@ -1,16 +1,25 @@
 # What a fresh machine needs for this file: Go, a C compiler, make, and Python 3 with pip. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help run test reproduce plugin plugin-cuda build need check
+.PHONY: help run test reproduce notebook notebook-kernel notebook-tools notebook-html plugin plugin-cuda build need check
 
 # The model and the data of `make reproduce`.
 MODEL ?= hub:Qwen/Qwen2.5-1.5B-Instruct
 DATA ?= fetch
+# Further flags of JupyterLab for `make notebook`, e.g. --no-browser, or --allow-root in a container.
+LAB ?=
+# `make notebook-html` writes here, in the theme light or dark.
+HTML ?= .jupyter/html
+THEME ?= light
 
 help:
 	@echo 'make run          trains and evaluates the mini preset, both arms, and writes its report (no GPU needed)'
 	@echo 'make test         gofmt, go vet and every test'
 	@echo 'make reproduce    the real experiment, with MODEL=folder|FILE.gguf|hub:NAME and DATA=folder|fetch;'
 	@echo '                  now MODEL=$(MODEL) DATA=$(DATA)'
+	@echo 'make notebook     opens JupyterLab on the notebooks; everything it needs goes into .venv/ and .jupyter/; LAB=more flags'
+	@echo 'make notebook-kernel  bin/gonb and .jupyter/kernels/gonb, for a Jupyter that you have'
+	@echo 'make notebook-tools   that, and what executes notebooks without a browser, in .venv/ (test does it by itself)'
+	@echo 'make notebook-html    the notebooks as HTML pages that fetch nothing, in HTML=$(HTML), THEME=light|dark'
 	@echo "make plugin       installs XLA's CPU plugin into .plugin/ (run and test do it by themselves)"
 	@echo "make plugin-cuda  installs XLA's CUDA 13 plugin and NVIDIA's libraries into .plugin/ (1.9 GB to fetch)"
 	@echo 'make build        bin/recipe and bin/report'
@@ -21,11 +30,12 @@ run: need
 	go run ./recipe
 	go run ./report
 
-# The first build compiles XLA's C interface, which takes about a minute.
+# The first build compiles XLA's C interface, which takes about a minute. Without a network for pip less is tested, and said so.
 test: need check
-	@if scripts/plugin/install.sh cpu; then echo 'go test ./...'; go test ./...; \
-	else echo 'note: no XLA plugin, so the tests run on the Go backend alone' >&2; \
-		echo 'TEAMTALK_TEST_BACKENDS=go go test ./...'; TEAMTALK_TEST_BACKENDS=go go test ./...; fi
+	@scripts/plugin/install.sh cpu || { echo 'note: no XLA plugin, so the tests run on the Go backend alone and no notebook is executed' >&2; \
+		export TEAMTALK_TEST_BACKENDS=go TEAMTALK_TEST_NOTEBOOKS=off; }; \
+	scripts/notebook/install.sh tools || { echo 'note: no Jupyter, so no notebook is executed' >&2; export TEAMTALK_TEST_NOTEBOOKS=off; }; \
+	echo 'go test ./...'; go test ./...
 
 check:
 	@unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then \
@@ -37,6 +47,20 @@ reproduce: need build
 	@[ ! -e /dev/nvidiactl ] || scripts/plugin/install.sh cuda
 	bin/recipe -preset qwen -model '$(MODEL)' -data '$(DATA)'
 	bin/report
+
+notebook: need
+	@scripts/plugin/install.sh cpu || echo 'note: no XLA plugin, so the Go backend trains, and it is SLOW' >&2
+	@scripts/notebook/install.sh lab
+	@scripts/notebook/open.sh $(LAB)
+
+notebook-kernel: need
+	@scripts/notebook/install.sh kernel
+
+notebook-tools: need
+	@scripts/notebook/install.sh tools
+
+notebook-html: notebook-tools
+	@scripts/notebook/export.sh '$(HTML)' '$(THEME)'
 
 plugin:
 	@scripts/plugin/install.sh cpu

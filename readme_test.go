@@ -20,9 +20,11 @@ var quick = []string{"recipe grade", "recipe tokenize", "recipe score", "recipe 
 
 // elsewhere are the commands that it does not run, only looks up with their flags, and what does run them.
 var elsewhere = map[string]string{
-	"make run":         ".ci/run, by its parts",
-	"make test":        ".ci/run",
-	"make plugin-cuda": "nothing here: 1.9 GB; the pins are tested in setup_test.go",
+	"make run":             ".ci/run, by its parts",
+	"make test":            ".ci/run",
+	"make notebook":        "tests of notebooks: its scripts, with stand-ins for pip and JupyterLab",
+	"make notebook-kernel": "tests of notebooks, which use that kernel as the README says",
+	"make plugin-cuda":     "nothing here: 1.9 GB; the pins are tested in setup_test.go",
 	"make reproduce MODEL=hub:Qwen/Qwen2.5-1.5B-Instruct DATA=fetch":                 "nothing here: a GPU",
 	"go run ./recipe -selftest":                                                      "recipe/selftest's test",
 	"go run ./recipe":                                                                ".ci/run",

@@ -9,16 +9,18 @@ import (
 	"testing"
 
 	"teamtalk/model/backend"
+	"teamtalk/model/backend/backendtest"
 	"teamtalk/recipe/artifact"
 	"teamtalk/recipe/experiment"
 	"teamtalk/recipe/grpo"
 	"teamtalk/recipe/lab"
 )
 
-// tiny is an experiment of two steps on the Go backend, which every machine has.
-func tiny(change func(*experiment.Plan)) lab.Options {
-	return lab.Options{Backend: backend.Go, Steps: 2, Seeds: []int64{17}, Arm: "baseline", Change: func(p *experiment.Plan) error {
+// tiny is an experiment of two steps with replies of eight tokens.
+func tiny(t *testing.T, change func(*experiment.Plan)) lab.Options {
+	return lab.Options{Backend: backend.Kind(backendtest.Fastest(t)), Steps: 2, Seeds: []int64{17}, Arm: "baseline", Change: func(p *experiment.Plan) error {
 		p.Training.PromptsPerStep, p.Training.NumGenerations, p.Training.SaveSteps = 2, 2, 1
+		p.Training.MaxCompletionLength, p.Evaluation.MaxCompletionLength = 8, 8
 		p.Evaluation.Samples, p.Evaluation.Ks = 1, []int{1}
 		if change != nil {
 			change(p)
@@ -30,7 +32,7 @@ func tiny(change func(*experiment.Plan)) lab.Options {
 // A plan is resolved without leaving anything behind, and names what was changed.
 func TestPlan(t *testing.T) {
 	before, _ := filepath.Glob(filepath.Join(os.TempDir(), "teamtalk-plan-*"))
-	p, err := Plan(tiny(func(p *experiment.Plan) { p.Arms[1].System = "Talk." }))
+	p, err := Plan(tiny(t, func(p *experiment.Plan) { p.Arms[1].System = "Talk." }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,15 +43,16 @@ func TestPlan(t *testing.T) {
 	if len(after) > len(before) {
 		t.Errorf("left behind: %q", after)
 	}
-	if _, err := Plan(tiny(func(p *experiment.Plan) { p.Seeds = nil })); err == nil {
+	if _, err := Plan(tiny(t, func(p *experiment.Plan) { p.Seeds = nil })); err == nil {
 		t.Error("a plan that cannot be run is resolved")
 	}
 }
 
 // A stopped run goes on in its folder, a finished one is found, another plan gets another folder, and the name points to the last.
 func TestRun(t *testing.T) {
+	backendtest.Need(t, "xla-cpu") // minutes on the Go backend, and the folders are the same
 	name := filepath.Join(t.TempDir(), "deeper", "mine")
-	stop := tiny(nil)
+	stop := tiny(t, nil)
 	stop.StopAfter = 1
 	if err := Run(name, stop); !errors.Is(err, grpo.ErrInterrupted) || !strings.Contains(err.Error(), "run this cell again") {
 		t.Fatalf("found %v, want an interruption that says how to go on", err)
@@ -57,7 +60,7 @@ func TestRun(t *testing.T) {
 	if _, err := os.Lstat(name); err == nil {
 		t.Error("the name points to a run that is not finished")
 	}
-	if err := Run(name, tiny(nil)); err != nil {
+	if err := Run(name, tiny(t, nil)); err != nil {
 		t.Fatal(err)
 	}
 	first, err := os.Readlink(name)
@@ -73,7 +76,7 @@ func TestRun(t *testing.T) {
 	}
 
 	// Found, not run again: the folder of another plan, made to look finished.
-	other := tiny(func(p *experiment.Plan) { p.Training.LearningRate /= 2 })
+	other := tiny(t, func(p *experiment.Plan) { p.Training.LearningRate /= 2 })
 	plan, err := Plan(other)
 	if err != nil {
 		t.Fatal(err)

@@ -10,4 +10,4 @@ IPYTHONDIR=$root/.jupyter/ipython
 export JUPYTER_DATA_DIR JUPYTER_CONFIG_DIR JUPYTER_RUNTIME_DIR IPYTHONDIR
 # Jupyter hides figures that it did not see being made; these were made by this project.
 "$root/.venv/bin/jupyter" trust "$root"/notebooks/*.ipynb
-exec "$root/.venv/bin/jupyter" lab "$@" "$root/notebooks"
+exec "$root/.venv/bin/jupyter" lab --ServerApp.root_dir="$root" "$@" "$root/notebooks/team-talk.ipynb"
