@@ -16,8 +16,9 @@ import (
 	"teamtalk/recipe/grpo"
 )
 
-// A run that is interrupted in a step, meets a full disk, is killed while it writes, is killed between two runs' last files, is
-// interrupted in its evaluations and killed there: gone on with, it is the run that was never stopped, byte for byte.
+// A run that is interrupted in a step, meets a full disk, is killed while it writes, finds a checkpoint damaged, is interrupted
+// in its evaluations, is killed there and between two runs' last files: gone on with, it is the run that was never stopped,
+// byte for byte.
 func TestStoppedAnywhereIsNeverStopped(t *testing.T) {
 	want := neverStopped(t)
 	dir := filepath.Join(t.TempDir(), "run")
@@ -60,6 +61,27 @@ func TestStoppedAnywhereIsNeverStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	// A file that a checkpoint needs is damaged: the advice given is followed.
+	damaged := in("recipe-17", "checkpoint-2")
+	if err := os.Truncate(filepath.Join(damaged, "optimizer.safetensors"), size(t, filepath.Join(damaged, "optimizer.safetensors"))/2); err != nil {
+		t.Fatal(err)
+	}
+	err = piece(resume, "step", func(func()) { t.Error("it trains on from a damaged checkpoint") })
+	if err == nil || !strings.Contains(err.Error(), damaged+" cannot be gone on from: ") || !strings.Contains(err.Error(), "optimizer.safetensors") || !strings.Contains(err.Error(), "remove this folder, and training goes on from an earlier checkpoint") {
+		t.Fatalf("a damaged checkpoint: error %v, want its name, what is wrong and what to do", err)
+	}
+	if err := os.RemoveAll(damaged); err != nil {
+		t.Fatal(err)
+	}
+
+	// As a process leaves it that is killed between the last files of two runs that trained in lockstep: one has its adapter.
+	for _, name := range []string{artifact.MetricsFile, artifact.CompletionsFile} {
+		copyFile(t, filepath.Join(want, "baseline-17", name), in("baseline-17", name))
+	}
+	if err := os.CopyFS(in("baseline-17", artifact.FinalDir), os.DirFS(filepath.Join(want, "baseline-17", artifact.FinalDir))); err != nil {
+		t.Fatal(err)
+	}
+
 	err = piece(resume, "base-baseline: ", func(cancel func()) { cancel() })
 	if !errors.Is(err, grpo.ErrInterrupted) || !strings.Contains(err.Error(), goOn) {
 		t.Fatalf("interrupted in the evaluations: error %v, want how to go on", err)
@@ -68,9 +90,9 @@ func TestStoppedAnywhereIsNeverStopped(t *testing.T) {
 		t.Fatalf("interrupted in the evaluations: manifest %v, %d evaluations; want none and the 4 that were done", r.Manifest, len(r.Evals))
 	}
 
-	// As if it had been killed earlier: between the adapters of two runs that trained in lockstep, and between two evaluations.
-	for _, name := range []string{in("recipe-18", artifact.FinalDir), in("eval", "base-recipe.jsonl.gz"), in("eval", "baseline-17-baseline.jsonl.gz")} {
-		if err := os.RemoveAll(name); err != nil {
+	// As if it had been killed between two evaluations.
+	for _, name := range []string{in("eval", "base-recipe.jsonl.gz"), in("eval", "baseline-17-baseline.jsonl.gz")} {
+		if err := os.Remove(name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,11 +103,22 @@ func TestStoppedAnywhereIsNeverStopped(t *testing.T) {
 	if names, compared := differences(t, want, dir); len(names) > 0 || compared < 30 {
 		t.Errorf("%d files compared; these differ from those of a run that was never stopped: %q", compared, names)
 	}
-	if r := record(t, dir); len(r.Sessions) != 4 || len(r.Missing) > 0 {
-		t.Errorf("%d processes recorded, %q missing; want 4 and nothing", len(r.Sessions), r.Missing)
+	if r := record(t, dir); len(r.Sessions) != 5 || len(r.Missing) > 0 {
+		t.Errorf("%d processes recorded, %q missing; want 5 and nothing", len(r.Sessions), r.Missing)
 	}
 	if _, err := Open(t.Context(), small(t, resume)); !errors.Is(err, artifact.ErrComplete) {
 		t.Errorf("going on with a complete run: error %v, want that it is complete", err)
+	}
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	raw, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, raw, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -37,15 +37,15 @@ func smallSet() *data.Set {
 // other fields of o are kept; o.Change comes after the changes made here.
 func small(t testing.TB, o Options) Options {
 	t.Helper()
-	o.Backend, o.Problems = backend.Kind(backendtest.Fastest(t)), smallSet()
+	o.Problems = smallSet()
+	if o.Backend == "" {
+		o.Backend = backend.Kind(backendtest.Fastest(t))
+	}
 	further := o.Change
 	o.Change = func(p *experiment.Plan) error {
 		g, e := &p.Training, &p.Evaluation
-		g.MaxSteps, g.PromptsPerStep, g.NumGenerations, g.MaxCompletionLength, g.SaveSteps = smallSteps, 3, 4, 40, 2
+		g.MaxSteps, g.PromptsPerStep, g.NumGenerations, g.MaxCompletionLength, g.SaveSteps = smallSteps, 2, 4, 40, 2
 		e.Samples, e.Ks, e.MaxCompletionLength = smallSamples, []int{1, 2}, 40
-		if o.Backend == backend.Go { // it is slow
-			g.PromptsPerStep, g.NumGenerations, g.MaxCompletionLength = 2, 3, 24
-		}
 		if further != nil {
 			return further(p)
 		}
