@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // The notebooks as they lie here, without executing anything: outputs of a good run, short cells, links that lead somewhere.
@@ -31,6 +32,11 @@ func TestCommitted(t *testing.T) {
 				code++
 				if k := strings.Count(string(c.Source), "\n") + 1; k > 10 {
 					t.Errorf("cell %d has %d lines, want one to ten", i+1, k)
+				}
+				for _, line := range strings.Split(string(c.Source), "\n") {
+					if utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")) > 100 {
+						t.Errorf("cell %d: %q is wider than a page shows", i+1, line)
+					}
 				}
 			}
 			if name == "your-experiment" && code >= 10 {

@@ -56,7 +56,8 @@ func newWorkplace(t *testing.T) workplace {
 	return workplace{t, dir}
 }
 
-// jupyter runs a Jupyter program that keeps everything of its own in the workplace and finds the kernel as README says.
+// jupyter runs a Jupyter program that keeps everything of its own in the workplace and finds the kernel as README says. Go is
+// offline.
 func (w workplace) jupyter(args ...string) ([]byte, error) {
 	program, err := filepath.Abs("../.venv/bin/jupyter")
 	if err != nil {
@@ -67,7 +68,7 @@ func (w workplace) jupyter(args ...string) ([]byte, error) {
 		return nil, err
 	}
 	c := exec.Command(program, args...)
-	c.Env = append(os.Environ(), "JUPYTER_PATH="+kernels, "JUPYTER_PLATFORM_DIRS=0", "JUPYTER_NO_CONFIG=1",
+	c.Env = append(os.Environ(), "GOPROXY=off", "JUPYTER_PATH="+kernels, "JUPYTER_PLATFORM_DIRS=0", "JUPYTER_NO_CONFIG=1",
 		"JUPYTER_DATA_DIR="+filepath.Join(w.dir, "data"), "JUPYTER_CONFIG_DIR="+filepath.Join(w.dir, "config"),
 		"JUPYTER_RUNTIME_DIR="+filepath.Join(w.dir, "runtime"), "IPYTHONDIR="+filepath.Join(w.dir, "ipython"))
 	out, err := c.CombinedOutput()

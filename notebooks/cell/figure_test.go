@@ -67,18 +67,18 @@ func TestSVG(t *testing.T) {
 
 // A section ends at the next heading of any level; its figures stand where the text has them.
 func TestSections(t *testing.T) {
-	r := &Run{Report: map[string][]byte{"figures/a.svg": []byte(`<svg viewBox="0 0 1 1"><title>A</title></svg>`)}}
+	files := map[string][]byte{"figures/a.svg": []byte(`<svg viewBox="0 0 1 1"><title>A</title></svg>`)}
 	md := "# T\n\n## One\n\nfirst\n\n![alt](figures/a.svg)\n\nlast\n\n### Two\n\nmore\n"
 	text, err := section(md, "One")
 	if err != nil || text != "## One\n\nfirst\n\n![alt](figures/a.svg)\n\nlast" {
 		t.Errorf("found %q, %v", text, err)
 	}
-	pieces, err := r.pieces(text)
+	all, err := pieces(text, files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var kinds []string
-	for _, p := range pieces {
+	for _, p := range all {
 		kinds = append(kinds, string(p.mime)+" "+p.text)
 	}
 	want := "text/markdown ## One\n\nfirst|image/svg+xml A|text/markdown last"
@@ -88,7 +88,7 @@ func TestSections(t *testing.T) {
 	if _, err := section(md, "Three"); err == nil || !strings.Contains(err.Error(), `"Two"`) {
 		t.Errorf("found %v, want an error that lists the sections", err)
 	}
-	if _, err := r.pieces("![alt](figures/b.svg)"); err == nil || !strings.Contains(err.Error(), "b.svg") {
+	if _, err := pieces("![alt](figures/b.svg)", files); err == nil || !strings.Contains(err.Error(), "b.svg") {
 		t.Errorf("found %v, want an error that names the figure", err)
 	}
 }

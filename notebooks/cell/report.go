@@ -2,10 +2,13 @@ package cell
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+
+	"teamtalk/report/page"
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 )
@@ -16,12 +19,10 @@ func Markdown(text string) { show(output{protocol.MIMETextMarkdown, text, text})
 // Sections shows parts of the report, with their figures. A part is what stands between its heading and the next one of any
 // level.
 func (r *Run) Sections(headings ...string) {
+	files := Must(r.Report())
 	for _, heading := range headings {
-		text, err := section(string(r.Report["report.md"]), heading)
-		OK(err)
-		outputs, err := r.pieces(text)
-		OK(err)
-		show(outputs...)
+		text := Must(section(string(files["report.md"]), heading))
+		show(Must(pieces(text, files))...)
 	}
 }
 
@@ -49,7 +50,7 @@ func section(md, heading string) (string, error) {
 var imageLine = regexp.MustCompile(`(?m)^!\[.*\]\(([^()\s]+)\)$`)
 
 // pieces turns Markdown with figures into Markdown and figures in turn.
-func (r *Run) pieces(md string) (out []output, err error) {
+func pieces(md string, files page.Files) (out []output, err error) {
 	add := func(text string) {
 		if text = strings.TrimSpace(text); text != "" {
 			out = append(out, output{protocol.MIMETextMarkdown, text, text})
@@ -58,9 +59,9 @@ func (r *Run) pieces(md string) (out []output, err error) {
 	rest := 0
 	for _, at := range imageLine.FindAllStringSubmatchIndex(md, -1) {
 		file := md[at[2]:at[3]]
-		svg, ok := r.Report[file]
+		svg, ok := files[file]
 		if !ok {
-			return nil, fmt.Errorf("the report names the figure %s and has none, only %q", path.Base(file), r.files())
+			return nil, fmt.Errorf("the report names the figure %s and has none, only %q", path.Base(file), slices.Sorted(maps.Keys(files)))
 		}
 		add(md[rest:at[0]])
 		figure, err := svgOutput(svg, path.Base(file))
@@ -72,13 +73,4 @@ func (r *Run) pieces(md string) (out []output, err error) {
 	}
 	add(md[rest:])
 	return out, nil
-}
-
-func (r *Run) files() []string {
-	var names []string
-	for name := range r.Report {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"teamtalk/recipe/artifact"
 	"teamtalk/report/analysis"
@@ -14,30 +15,42 @@ import (
 	"teamtalk/report/stats"
 )
 
-// Run is a run folder in memory: what was recorded, what follows from it, and the report made from it.
+// Run is a run folder in memory: what was recorded, and every number that follows from it.
 type Run struct {
 	Dir     string
 	Record  *artifact.Record
 	Numbers *analysis.Report
-	Report  page.Files // "report.md", "figures/fig-forest.svg", ...
+
+	report func() (page.Files, error) // made when first asked for: it grades every reply again
 }
 
-// Load reads a complete run and makes its report, in memory.
+var loaded sync.Map // folder, without links, to *Run
+
+// Load reads a complete run. A cell that asks for the same one again gets the same again.
 func Load(dir string) (*Run, error) {
 	if _, err := os.Stat(filepath.Join(dir, artifact.ManifestFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s holds no complete run: run the cell that makes it first", dir)
 	}
-	r := &Run{Dir: dir}
-	var err error
-	if r.Record, err = artifact.Load(os.DirFS(dir)); err != nil {
+	folder, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	if r, ok := loaded.Load(folder); ok {
+		return r.(*Run), nil
+	}
+	r := &Run{Dir: dir, report: sync.OnceValues(func() (page.Files, error) { return page.Build(os.DirFS(folder), page.Options{}) })}
+	if r.Record, err = artifact.Load(os.DirFS(folder)); err != nil {
 		return nil, err
 	}
 	if r.Numbers, err = analysis.New(r.Record); err != nil {
 		return nil, err
 	}
-	r.Report, err = page.Build(os.DirFS(dir), page.Options{})
-	return r, err
+	loaded.Store(folder, r)
+	return r, nil
 }
+
+// Report makes the run's report in memory: its files by name, "report.md", "figures/fig-forest.svg" and so on.
+func (r *Run) Report() (page.Files, error) { return r.report() }
 
 // Newest returns the complete run that was started last in the first of the folders that has one, or "" if none has. Times are
 // the runs' own; of equal ones the last name wins.
@@ -102,7 +115,7 @@ func (r *Run) Intervals() {
 
 // Figure shows a figure of the report: "curves", "forest", "dumbbell" or "histogram".
 func (r *Run) Figure(name string) {
-	svg, ok := r.Report["figures/fig-"+name+".svg"]
+	svg, ok := Must(r.Report())["figures/fig-"+name+".svg"]
 	if !ok {
 		OK(fmt.Errorf("the report of %s has no figure %q", r.Dir, name))
 	}

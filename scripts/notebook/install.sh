@@ -28,6 +28,12 @@ kernel() {
 	quoted=$(printf %s "$lists/kernel.sh" | sed 's/[\\"]/\\&/g')
 	printf '{"argv": ["%s", "{connection_file}"], "display_name": "Go (gonb)", "language": "go", "interrupt_mode": "message"}\n' \
 		"$quoted" >"$root/.jupyter/kernels/gonb/kernel.json"
+	# In a workspace, which is what cells are built in, go reads the go.mod of every module there is, more than a build of this
+	# one has fetched. They are fetched now, so that cells need no network.
+	workspace=$(mktemp -d)
+	(cd "$workspace" && go mod init workspace && go work init . "$root" && go list -m all) >/dev/null 2>&1 ||
+		say "note: not every go.mod could be fetched: the first cell will need a network"
+	rm -rf "$workspace"
 }
 
 # packages installs a list into .venv. The environment is made without pip of its own and pip is told to install into it, so
