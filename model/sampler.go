@@ -237,7 +237,10 @@ func (s *Sampler) Prepare(r Request) error {
 	}
 	jobs := []func() error{
 		func() error { _, err := compiled(s, s.blanks, first, s.compileBlank); return err },
-		func() error { _, err := compiled(s, s.prefills, s.prefillShape(first, r), s.compilePrefill); return err },
+		func() error {
+			_, err := compiled(s, s.prefills, s.prefillShape(first, r), s.compilePrefill)
+			return err
+		},
 		func() error { _, err := compiled(s, s.loops, first, s.compileLoop); return err },
 	}
 	before := []batchShape{first}
