@@ -64,19 +64,11 @@ func readAdapter(dir string, cfg Config) (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", adapterConfigFile, err)
 	}
-	f, err := os.Open(filepath.Join(dir, adapterWeightsFile))
+	f, entries, err := openTensors(filepath.Join(dir, adapterWeightsFile))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	entries, _, err := parseSafetensors(f, st.Size())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", adapterWeightsFile, err)
-	}
 	byName := map[string]entry{}
 	for _, e := range entries {
 		byName[e.name] = e

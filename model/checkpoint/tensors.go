@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // WriteTensors writes tensors as one safetensors file in f32, whole or not at all.
@@ -11,21 +12,32 @@ func WriteTensors(path string, tensors []Tensor) error {
 	return writeFile(path, func(w io.Writer) error { return writeSafetensors(w, tensors, "F32") })
 }
 
+// openTensors opens a safetensors file and checks its header. The caller closes it.
+func openTensors(path string) (*os.File, []entry, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	entries, _, err := parseSafetensors(f, st.Size())
+	if err != nil {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return f, entries, nil
+}
+
 // ReadTensors reads every tensor of a safetensors file as f32, by name.
 func ReadTensors(path string) (map[string]Tensor, error) {
-	f, err := os.Open(path)
+	f, entries, err := openTensors(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	entries, _, err := parseSafetensors(f, st.Size())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
 	out := map[string]Tensor{}
 	for _, e := range entries {
 		if e.enc == nil {
