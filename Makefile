@@ -35,7 +35,7 @@ test: need check
 	@scripts/plugin/install.sh cpu || { echo 'note: no XLA plugin, so the tests run on the Go backend alone and no notebook is executed' >&2; \
 		export TEAMTALK_TEST_BACKENDS=go TEAMTALK_TEST_NOTEBOOKS=off; }; \
 	scripts/notebook/install.sh tools || { echo 'note: no Jupyter, so no notebook is executed' >&2; export TEAMTALK_TEST_NOTEBOOKS=off; }; \
-	echo 'go test ./...'; go test ./...
+	echo 'go test -timeout 20m ./...'; go test -timeout 20m ./...
 
 check:
 	@unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then \
