@@ -104,7 +104,7 @@ func TestExitCodes(t *testing.T) {
 func TestARunThatIsStopped(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	code, out, log := recipe(t, "-arm", "baseline", "-seeds", "19", "-steps", "2", "-stop-after", "1", "-backend", backendtest.Fastest(t), "-out", dir)
-	if code != 1 || out != "" || !strings.Contains(log, "step 1/2") || !strings.Contains(log, "recipe: interrupted after step 1 of 2: what is done is kept; go on with: go run ./recipe -resume "+dir) {
+	if code != 1 || out != "" || !strings.Contains(log, "step 1/2") || !strings.Contains(log, "recipe: interrupted after step 1 of 2: finished steps and runs are kept; go on with: go run ./recipe -resume "+dir) {
 		t.Errorf("exit code %d, output %q, log\n%s", code, out, log)
 	}
 	r, err := artifact.Load(os.DirFS(dir))

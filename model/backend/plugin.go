@@ -52,8 +52,9 @@ func FindPlugin(kind Kind) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("no plugin found (looked for %s in %s): run `%s`, or set %s to the library",
-		strings.Join(pluginFiles[kind], " and "), strings.Join(dirs, ", "), pluginMake[kind], pluginVariable[kind])
+	places := append([]string{".plugin above the working directory and above the program"}, dirs...)
+	return "", fmt.Errorf("no plugin found (looked for %s in %s): run `%s` in the project, or set %s to the library",
+		strings.Join(pluginFiles[kind], " and "), strings.Join(places, ", "), pluginMake[kind], pluginVariable[kind])
 }
 
 func isFile(path string) error {

@@ -92,8 +92,10 @@ func workingTree() (rev string, dirty bool) {
 	if rev, ok = git("rev-parse", "HEAD"); !ok {
 		return "", false
 	}
-	changes, ok := git("status", "--porcelain")
-	return rev, !ok || changes != ""
+	// A file that nobody added is a change of the program only if go would compile it.
+	changes, ok := git("status", "--porcelain", "--untracked-files=no")
+	added, listed := git("ls-files", "--others", "--exclude-standard", "--full-name", top+"/*.go")
+	return rev, !ok || !listed || changes != "" || added != ""
 }
 
 // deviceName is what the numbers were computed on: the GPU's name, or the CPU.

@@ -27,7 +27,7 @@ func (l *Lab) create(ctx context.Context) error {
 			return err
 		}
 		if unfinished != "" {
-			l.say("%s is not finished: go run ./recipe -resume %s goes on with it; this is a new run", unfinished, unfinished)
+			l.say("%s is not finished: go run ./recipe -resume %s goes on with it (and -model and -data as it was begun, if it had them); this is a new run", unfinished, unfinished)
 		}
 		l.Dir = dir
 	}

@@ -150,6 +150,9 @@ func (l *Lab) say(format string, args ...any) { fmt.Fprintf(l.options.Log, forma
 
 // Run trains and evaluates what is not done yet, and seals the record. An error that is grpo.ErrInterrupted says how to go on.
 func (l *Lab) Run(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() {
+		l.say("stopping when what is under way is done; Ctrl-C again stops at once and loses it")
+	})()
 	start := time.Now()
 	weights, err := model.LoadWeights(l.Device, l.checkpoint.Config, l.checkpoint)
 	if err != nil {
@@ -161,9 +164,9 @@ func (l *Lab) Run(ctx context.Context) error {
 	}
 	for _, part := range []func(context.Context) error{l.train, l.evaluate, l.checks} {
 		if err := part(ctx); errors.Is(err, grpo.ErrInterrupted) {
-			return fmt.Errorf("%w: what is done is kept; go on with: %s", err, l.GoOn())
+			return fmt.Errorf("%w: finished steps and runs are kept; go on with: %s", err, l.GoOn())
 		} else if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			return fmt.Errorf("%w after the training: what is done is kept; go on with: %s", grpo.ErrInterrupted, l.GoOn())
+			return fmt.Errorf("%w after the training: finished runs and evaluations are kept; go on with: %s", grpo.ErrInterrupted, l.GoOn())
 		} else if err != nil {
 			return err
 		}

@@ -100,7 +100,9 @@ func (l *Lab) openModel(ctx context.Context) error {
 	return nil
 }
 
+// same compares models by content: where one was found, and under which name, makes no difference.
 func same(a, b experiment.Model) bool {
+	a.Name, a.Source = b.Name, b.Source
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && string(x) == string(y)
