@@ -21,14 +21,30 @@ type stateError struct {
 }
 
 func (e stateError) Error() string {
-	args := e.t.run
-	if e.t.out != filepath.Join(e.t.run, artifact.ReportDir) {
-		args = "-out " + e.t.out + " " + args
+	if e.state == page.CannotTell {
+		if _, err := os.Stat(filepath.Join(e.t.out, "manifest.json")); err == nil {
+			return fmt.Sprintf("%s: %s; the reason stands above", e.t.out, e.state)
+		}
+		return fmt.Sprintf("%s: %s; there is no report in this folder: make it with: %s", e.t.out, e.state, e.t.command())
 	}
-	if e.t.data != "" {
-		args = "-data " + e.t.data + " " + args
+	return fmt.Sprintf("%s: %s; make the report again with: %s", e.t.out, e.state, e.t.command())
+}
+
+// noReport says where a report was looked for and how to make it.
+func (t *target) noReport(err error) error {
+	return fmt.Errorf("there is no report in %s (%w): make it first with: %s", t.out, err, t.command())
+}
+
+// command makes the target's report.
+func (t *target) command() string {
+	args := t.run
+	if t.out != filepath.Join(t.run, artifact.ReportDir) {
+		args = "-out " + t.out + " " + args
 	}
-	return fmt.Sprintf("%s: %s; make the report again with: go run ./report %s", e.t.out, e.state, args)
+	if t.data != "" {
+		args = "-data " + t.data + " " + args
+	}
+	return "go run ./report " + args
 }
 
 // runCheck says whether the report is what the artifacts give: exit 0 fresh, 1 stale, 2 cannot tell.
@@ -63,7 +79,7 @@ func runLint(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return err
 	}
 	if t != nil {
-		found, err := lintReport(t.out)
+		found, err := lintReport(t)
 		if err != nil {
 			return err
 		}
@@ -81,9 +97,12 @@ func runLint(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	return nil
 }
 
-func lintReport(out string) ([]page.Problem, error) {
+func lintReport(t *target) ([]page.Problem, error) {
+	out := t.out
 	md, err := os.ReadFile(filepath.Join(out, "report.md"))
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, t.noReport(err)
+	} else if err != nil {
 		return nil, err
 	}
 	raw, err := os.ReadFile(filepath.Join(out, "claims.json"))
@@ -113,6 +132,9 @@ func runVerify(ctx context.Context, args []string, stdin io.Reader, stdout, stde
 	o, err := t.options()
 	if err != nil {
 		return err
+	}
+	if _, err := os.Stat(filepath.Join(t.out, "report.md")); errors.Is(err, fs.ErrNotExist) {
+		return t.noReport(err)
 	}
 	done, err := page.Verify(os.DirFS(t.run), os.DirFS(t.out), o)
 	if err != nil {

@@ -91,7 +91,7 @@ func runCompare(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	}
 	if c.Comparison, err = stats.Compare(c.a.Outcomes, c.b.Outcomes, *margin); err != nil {
 		missing, _ := results.Gaps()
-		return fmt.Errorf("%s: A is %s, B is %s: %w (%d cells have no graded answer%s)", name, shown(c.a.Name), shown(c.b.Name), err, len(missing), listed(missing, results.Samples))
+		return fmt.Errorf("%s: baseline %s, other arm %s: %w (%d cells have no graded answer%s)", name, shown(c.a.Name), shown(c.b.Name), err, len(missing), listed(missing, results.Samples))
 	}
 	var out bytes.Buffer
 	if *asJSON {

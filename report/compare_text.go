@@ -22,8 +22,8 @@ func (c *comparison) writeInput(w io.Writer) {
 	missing, short := c.Gaps()
 	cells := (len(c.a.Runs) + len(c.b.Runs)) * len(c.Results.Tasks)
 	fmt.Fprintf(w, "%s: %d rows, %d tasks, %d samples per task and run, %d cells\n", shown(c.file), c.Rows, len(c.Results.Tasks), c.Results.Samples, cells)
-	fmt.Fprintf(w, "  A is %s, the baseline (%s); runs: %s\n", shown(c.a.Name), c.orientedBy, runList(c.a.Runs))
-	fmt.Fprintf(w, "  B is %s; runs: %s\n", shown(c.b.Name), runList(c.b.Runs))
+	fmt.Fprintf(w, "  baseline: %s (%s); runs: %s\n", shown(c.a.Name), c.orientedBy, runList(c.a.Runs))
+	fmt.Fprintf(w, "  compared with it: %s; runs: %s\n", shown(c.b.Name), runList(c.b.Runs))
 	if len(c.Ignored) > 0 {
 		fmt.Fprintf(w, "  ignored columns: %s\n", runList(c.Ignored))
 	}
@@ -79,8 +79,8 @@ func (c *comparison) writeResult(w io.Writer) {
 	for _, side := range []struct {
 		name string
 		arm  stats.Arm
-	}{{"A", c.A}, {"B", c.B}} {
-		fmt.Fprintf(w, "  %s  mean %s  runs", side.name, stats.Fixed(side.arm.Mean, 3))
+	}{{c.names().A, c.A}, {c.names().B, c.B}} {
+		fmt.Fprintf(w, "  %s: mean %s  runs", side.name, stats.Fixed(side.arm.Mean, 3))
 		for _, m := range side.arm.RunMeans {
 			fmt.Fprintf(w, " %s", stats.Fixed(m, 3))
 		}
@@ -89,11 +89,11 @@ func (c *comparison) writeResult(w io.Writer) {
 	if s := c.RunSpread(); s != "" {
 		fmt.Fprintf(w, "  %s\n", s)
 	}
-	fmt.Fprintf(w, "\nB − A  %s\n", stats.Signed(c.Delta, 3))
+	fmt.Fprintf(w, "\n%s − %s  %s\n", c.names().B, c.names().A, stats.Signed(c.Delta, 3))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	intervalRow(t, c.CITasks, c.PTasks, c.Verdict, "")
-	intervalRow(t, c.CIRuns, c.PRuns, c.Verdict, "")
-	intervalRow(t, c.CIBoth, c.PBoth, c.Verdict, ": the verdict reads this one")
+	intervalRow(t, c.CITasks.Cut(), c.PTasks, c.Verdict, "")
+	intervalRow(t, c.CIRuns.Cut(), c.PRuns, c.Verdict, "")
+	intervalRow(t, c.CIBoth.Cut(), c.PBoth, c.Verdict, ": the verdict reads this one")
 	t.Flush()
 	fmt.Fprintf(w, "\nVerdict: %s\n  %s\n", c.Verdict, c.Sentence(c.names()))
 
@@ -108,7 +108,7 @@ func (c *comparison) writeResult(w io.Writer) {
 	fmt.Fprintf(t, "  σ² arm × task\t%s\tthe arms, task by task\n", stats.Significant(k.ArmTask, 3))
 	fmt.Fprintf(t, "  p(1−p)\t%s\tone answer drawn again\n", stats.Significant(k.PerSample, 3))
 	t.Flush()
-	fmt.Fprintf(w, "\nTasks: B better on %d, worse on %d, equal on %d (sign test p %s, for these trained models only)\n", c.Wins, c.Losses, c.Ties, stats.PValue(c.SignP))
+	fmt.Fprintf(w, "\nTasks: %s better than %s on %d, worse on %d, equal on %d (sign test p %s, for these trained models only)\n", c.names().B, c.names().A, c.Wins, c.Losses, c.Ties, stats.PValue(c.SignP))
 }
 
 func intervalRow[S stats.Scope](w io.Writer, i stats.Interval[S], p float64, v stats.Verdict, note string) {

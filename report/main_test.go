@@ -37,8 +37,10 @@ func TestAReportsLife(t *testing.T) {
 		t.Fatalf("exit %d, %s", code, errs)
 	}
 	var names []string
-	for _, l := range strings.Fields(strings.ReplaceAll(out, dir, "RUN")) {
-		names = append(names, l)
+	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(out, dir, "RUN"), "\n"), "\n")
+	names = append(names, lines[:len(lines)-1]...)
+	if last := lines[len(lines)-1]; last != "Verdict: unresolved (synthetic, not a result). Open first: RUN/report/report.html" {
+		t.Errorf("the last line is %q", last)
 	}
 	want := []string{"RUN/report/claims.json", "RUN/report/eval_results.yaml", "RUN/report/figures/fig-curves.svg", "RUN/report/figures/fig-dumbbell.svg", "RUN/report/figures/fig-forest.svg",
 		"RUN/report/figures/fig-histogram.svg", "RUN/report/manifest.json", "RUN/report/report.html", "RUN/report/report.json", "RUN/report/report.md", "RUN/report/tasks.csv"}
@@ -84,7 +86,7 @@ func TestAReportsLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs = call(t, "check", dir)
-	if code != 2 || !strings.Contains(out, "eval/recipe-17-recipe.jsonl.gz: changed") {
+	if code != 2 || !strings.Contains(out, "eval/recipe-17-recipe.jsonl.gz: changed") || !strings.Contains(out, "Restore what is named") || strings.Contains(errs, "go run ./report") {
 		t.Errorf("an edited artifact: exit %d, want 2 and the file's name:\n%s%s", code, out, errs)
 	}
 	if err := artifacttest.Reseal(dir); err != nil {
@@ -135,6 +137,21 @@ func TestTheNewestCompleteRun(t *testing.T) {
 	md, err := os.ReadFile("runs/b-unfinished/report/report.md")
 	if err != nil || !strings.Contains(string(md), "**Not complete.**") {
 		t.Errorf("the page of an unfinished run does not say so: %v", err)
+	}
+	if strings.Contains(string(md), "n/a.") && strings.Contains(string(md), "Planned and missing: n/a") || !strings.Contains(string(md), "`manifest.json` is not: finish the run with `go run ./recipe -resume DIR`") {
+		t.Error("only the manifest is missing, and the page does not say so")
+	}
+	if code, out, errs := call(t, "verify", "runs/b-unfinished"); code != 1 || !strings.Contains(out, "the run is not complete: manifest.json is missing; finish it with `go run ./recipe -resume DIR`") || !strings.Contains(out, "manifest.json is missing, though every planned run and evaluation is there") {
+		t.Errorf("verify of a run without its manifest: exit %d\n%s%s", code, out, errs)
+	}
+	for _, command := range []string{"verify", "lint", "check"} {
+		want := "make it first with: go run ./report -out nowhere runs/a-new"
+		if command == "check" {
+			want = "make it with: go run ./report -out nowhere runs/a-new"
+		}
+		if code, out, errs := call(t, command, "-out", "nowhere", "runs/a-new"); code == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%s without a report: exit %d, want %q\n%s%s", command, code, want, out, errs)
+		}
 	}
 }
 

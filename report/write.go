@@ -144,6 +144,11 @@ func runWrite(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 		}
 		fmt.Fprintln(stdout, path)
 	}
+	verdict, err := page.VerdictOf(files)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "Verdict: %s. Open first: %s\n", verdict, filepath.Join(t.out, "report.html"))
 	return nil
 }
 

@@ -64,10 +64,16 @@ func rules(s Subject) []rule {
 	}
 }
 
+// HowToSeal says what to do with a run that has no manifest.
+const HowToSeal = "finish it with `go run ./recipe -resume DIR`, or, if it shall stay as it is, `go run ./recipe seal -because WHY DIR`"
+
 func manifest(s Subject) func(*artifact.Record) finding {
 	return func(rec *artifact.Record) finding {
+		if rec.Manifest == nil && len(rec.Missing) == 0 {
+			return fail("%s is missing, though every planned run and evaluation is there: %s", artifact.ManifestFile, HowToSeal)
+		}
 		if rec.Manifest == nil {
-			return fail("the run is not complete: %d planned files are missing, first %s", len(rec.Missing), first(rec.Missing))
+			return fail("the run is not complete: %d planned files are missing, first %s; %s", len(rec.Missing), first(rec.Missing), HowToSeal)
 		}
 		faults, err := rec.Manifest.Verify(s.FS, false)
 		if err != nil {

@@ -100,6 +100,33 @@ func build(fsys fs.FS, rec *artifact.Record, o Options) (Files, error) {
 	return files, nil
 }
 
+// VerdictOf is the verdict's word of a report that Build made, with "synthetic" or "not complete" where the page says so.
+func VerdictOf(files Files) (string, error) {
+	var doc struct {
+		Run struct {
+			Synthetic bool `json:"synthetic"`
+			Complete  bool `json:"complete"`
+		} `json:"run"`
+		Contrasts map[string]struct {
+			Verdict string `json:"verdict"`
+		} `json:"contrasts"`
+	}
+	if err := json.Unmarshal(files["report.json"], &doc); err != nil {
+		return "", fmt.Errorf("page: report.json: %w", err)
+	}
+	word := "none, nothing was compared"
+	if c, ok := doc.Contrasts[analysis.Primary]; ok {
+		word = c.Verdict
+	}
+	if !doc.Run.Complete {
+		word += " (the run is not complete)"
+	}
+	if doc.Run.Synthetic {
+		word += " (synthetic, not a result)"
+	}
+	return word, nil
+}
+
 // marshal is indented JSON without HTML escapes; characters that would be invisible are written as escapes, which read back the same.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer

@@ -32,18 +32,18 @@ func (s State) String() string { return [...]string{"fresh", "stale", "cannot te
 func Check(run, stored fs.FS, o Options) (State, []string) {
 	raw, err := fs.ReadFile(stored, "manifest.json")
 	if err != nil {
-		return CannotTell, []string{"there is no report here: " + err.Error()}
+		return CannotTell, []string{"there is no report here: " + err.Error() + "; make it with go run ./report"}
 	}
 	var m Manifest
 	if err := json.Unmarshal(raw, &m); err != nil {
-		return CannotTell, []string{"the report's manifest.json is not what this program wrote: " + err.Error()}
+		return CannotTell, []string{"the report's manifest.json is not what this program wrote: " + err.Error() + "; restore it, or make the report in another folder with -out"}
 	}
 	if m.Texts != "" && len(o.Questions) == 0 {
 		return CannotTell, []string{"the page shows questions of a data set that is not at hand: give -data"}
 	}
 	now, err := Build(run, o)
 	if err != nil {
-		return CannotTell, []string{"the artifacts cannot be read: " + err.Error()}
+		return CannotTell, []string{"the run's artifacts are damaged or cannot be read: " + err.Error(), "Restore what is named from a copy of the run; making the report again fails the same way until then."}
 	}
 	var lines []string
 	differ := false
@@ -130,7 +130,11 @@ func Verify(run, stored fs.FS, o Options) ([]Verified, error) {
 		return nil, err
 	}
 	if rec.Manifest == nil {
-		say(false, "the run is not complete: %s", strings.Join(rec.Missing, ", "))
+		what := artifact.ManifestFile + " is missing"
+		if len(rec.Missing) > 0 {
+			what += ", and so is what is planned: " + strings.Join(rec.Missing, ", ")
+		}
+		say(false, "the run is not complete: %s; %s", what, audit.HowToSeal)
 	} else {
 		faults, err := rec.Manifest.Verify(run, true)
 		if err != nil {

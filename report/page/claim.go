@@ -102,7 +102,8 @@ const None = "n/a"
 //	share  object {k, n, rate}: k of n and the rate list   list of texts as code spans
 //	clip   SHA-256 as a code span of its first 12 digits
 //
-// scoped and pair take +N or N after a colon ("scoped:+3"); the scope's words come from the pointer's last token, which is why an interval
+// scoped and pair take +N or N after a colon ("scoped:+3"), and "cut:" before it for a difference of shares ("scoped:cut:+3"), whose ends
+// are then cut at ±1; the scope's words come from the pointer's last token, which is why an interval
 // cannot be written under another scope's name.
 func Format(ptr, format string, v any) (string, error) {
 	bad := func() (string, error) {
@@ -214,6 +215,9 @@ var scopes = map[string]string{
 	stats.Interval[stats.Both]{}.Key():  stats.Interval[stats.Both]{}.Over(),
 }
 
+// cutFormat in an interval's format cuts its ends at ±1, outside of which no difference of shares can lie.
+const cutFormat = "cut:"
+
 func formatInterval(ptr, name, arg string, v any) (string, error) {
 	key := ptr[strings.LastIndexByte(ptr, '/')+1:]
 	over, ok := scopes[key]
@@ -236,6 +240,9 @@ func formatInterval(ptr, name, arg string, v any) (string, error) {
 		}
 		return "no interval " + over + ": nothing varied, so that its width cannot be estimated", nil
 	}
+	if rest, cut := strings.CutPrefix(arg, cutFormat); cut {
+		arg, ends = rest, []any{cutEnd(ends[0]), cutEnd(ends[1])}
+	}
 	lo, err := Format(ptr, arg, ends[0])
 	if err != nil {
 		return "", err
@@ -249,6 +256,17 @@ func formatInterval(ptr, name, arg string, v any) (string, error) {
 		return pair, nil
 	}
 	return stats.Percent(stats.Level, 0) + " " + pair + " " + over, nil
+}
+
+func cutEnd(v any) any {
+	if n, ok := v.(json.Number); ok {
+		if f, err := n.Float64(); err == nil && f > 1 {
+			return json.Number("1")
+		} else if err == nil && f < -1 {
+			return json.Number("-1")
+		}
+	}
+	return v
 }
 
 // duration writes seconds in the largest unit of which there are at least two, with a no-break space.

@@ -46,6 +46,9 @@ func TestFormat(t *testing.T) {
 		{"/x/ci_both", "scoped:+3", "[-0.1,0.2]", "95% [−0.100, +0.200] over new training runs and new tasks"},
 		{"/x/ci_tasks", "scoped:+3", "[-0.1,0.2]", "95% [−0.100, +0.200] over new tasks, for these trained models"},
 		{"/x/ci_tasks", "pair:3", "[0.1,0.2]", "[0.100, 0.200]"},
+		{"/x/ci_both", "pair:cut:+3", "[-1.792,1.677]", "[−1.000, +1.000]"}, // no difference of shares lies outside
+		{"/x/ci_both", "scoped:cut:+3", "[-1.062,-0.4]", "95% [−1.000, −0.400] over new training runs and new tasks"},
+		{"/x/ci_both", "pair:+1", "[-1.792,16.77]", "[−1.8, +16.8]"}, // lengths are not shares
 		{"/x/ci_runs", "pair:3", "null", "none"},
 		{"/x/ci_runs", "pair:3", "[0.5,0.5]", "none"}, // nothing varied
 	} {

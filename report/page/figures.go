@@ -28,9 +28,9 @@ func forest(an *analysis.Report) (figure.Figure, bool, error) {
 		}
 		d := float64(c.Delta)
 		rows = append(rows,
-			figure.ForestRow{Group: contrastTitles[key], Scope: c.CITasks.Key(), Label: c.CITasks.Over(), Point: d, Lo: c.CITasks.Lo(), Hi: c.CITasks.Hi(), Why: c.CITasks.Why()},
-			figure.ForestRow{Group: contrastTitles[key], Scope: c.CIRuns.Key(), Label: c.CIRuns.Over(), Point: d, Lo: c.CIRuns.Lo(), Hi: c.CIRuns.Hi(), Why: c.CIRuns.Why()},
-			figure.ForestRow{Group: contrastTitles[key], Scope: c.CIBoth.Key(), Label: c.CIBoth.Over(), Point: d, Lo: c.CIBoth.Lo(), Hi: c.CIBoth.Hi(), Why: c.CIBoth.Why(), Dots: dots, Head: true})
+			figure.ForestRow{Group: contrastTitles[key], Scope: c.CITasks.Key(), Label: c.CITasks.Over(), Point: d, Lo: max(-1, c.CITasks.Lo()), Hi: min(1, c.CITasks.Hi()), Why: c.CITasks.Why()},
+			figure.ForestRow{Group: contrastTitles[key], Scope: c.CIRuns.Key(), Label: c.CIRuns.Over(), Point: d, Lo: max(-1, c.CIRuns.Lo()), Hi: min(1, c.CIRuns.Hi()), Why: c.CIRuns.Why()},
+			figure.ForestRow{Group: contrastTitles[key], Scope: c.CIBoth.Key(), Label: c.CIBoth.Over(), Point: d, Lo: max(-1, c.CIBoth.Lo()), Hi: min(1, c.CIBoth.Hi()), Why: c.CIBoth.Why(), Dots: dots, Head: true})
 	}
 	if len(rows) == 0 {
 		return figure.Figure{}, false, nil

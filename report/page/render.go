@@ -66,6 +66,7 @@ func (r *writer) bind(format string, tokens ...any) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	format = r.cutShares(format, tokens)
 	text, err := Format(ptr, format, v)
 	if err != nil {
 		return "", err
@@ -77,6 +78,33 @@ func (r *writer) bind(format string, tokens ...any) (string, error) {
 	id := len(r.claims)
 	r.claims = append(r.claims, Claim{ID: id, Text: text, Pointer: ptr, Value: raw, Format: format, From: r.from(tokens)})
 	return fmt.Sprintf("%c%d%c%s%c", markOpen, id, markText, text, markClose), nil
+}
+
+// cutShares is the format of an interval; one of a difference of shares is cut at ±1. The claim carries it, so that it can be made again.
+func (r *writer) cutShares(format string, tokens []any) string {
+	name, arg, ok := strings.Cut(format, ":")
+	if ok && (name == "scoped" || name == "pair") && len(tokens) == 3 && tokens[0] == "contrasts" {
+		if c := r.doc.Contrasts[fmt.Sprint(tokens[1])]; c != nil && c.Metric != "tokens" {
+			return name + ":" + cutFormat + arg
+		}
+	}
+	return format
+}
+
+// cutNote is the note of a table of differences, when an interval in it was cut.
+func (r *writer) cutNote(keys ...string) string {
+	for _, key := range keys {
+		c := r.doc.Contrasts[key]
+		if c == nil || c.Metric == "tokens" {
+			continue
+		}
+		for _, end := range []float64{c.CITasks.Lo(), c.CITasks.Hi(), c.CIRuns.Lo(), c.CIRuns.Hi(), c.CIBoth.Lo(), c.CIBoth.Hi()} {
+			if math.Abs(end) > 1 {
+				return " Intervals of differences of shares are cut at minus one and plus one, since no such difference can lie outside; report.json has them uncut."
+			}
+		}
+	}
+	return ""
 }
 
 // from names the artifacts that a part of report.json was computed from.
@@ -390,6 +418,19 @@ func (r *writer) example() string {
 	return b.String()
 }
 
+// differing are the tasks that the arms do not do equally well, in either direction and whatever their class, by the size of the difference,
+// then in their order.
+func (r *writer) differing() []int {
+	var idx []int
+	for i, t := range r.doc.Tasks {
+		if t.Delta.OK() && t.Delta != 0 {
+			idx = append(idx, i)
+		}
+	}
+	r.bySize(idx)
+	return idx
+}
+
 // flipped are the tasks that changed hands, by the size of the difference, then in their order.
 func (r *writer) flipped() []int {
 	var idx []int
@@ -398,10 +439,14 @@ func (r *writer) flipped() []int {
 			idx = append(idx, i)
 		}
 	}
-	slices.SortStableFunc(idx, func(a, b int) int {
-		return cmp.Compare(math.Abs(float64(r.doc.Tasks[b].Delta)), math.Abs(float64(r.doc.Tasks[a].Delta)))
-	})
+	r.bySize(idx)
 	return idx
+}
+
+// bySize sorts indices of tasks by the size of the difference; equal ones, up to the rounding of sums over runs, keep their order.
+func (r *writer) bySize(idx []int) {
+	size := func(i int) float64 { return math.Round(math.Abs(float64(r.doc.Tasks[i].Delta)) * 1e9) }
+	slices.SortStableFunc(idx, func(a, b int) int { return cmp.Compare(size(b), size(a)) })
 }
 
 func gradeWord(v artifact.Verdict) string {

@@ -144,7 +144,7 @@ func (r *writer) deltaTable() (*grid, string) {
 		g.row(label, g.b("+3", "contrasts", key, "delta"), g.scoped("ci_tasks", "+3", "contrasts", key, "ci_tasks"), g.scoped("ci_runs", "+3", "contrasts", key, "ci_runs"),
 			g.scoped("ci_both", "+3", "contrasts", key, "ci_both"), g.b("3", "contrasts", key, "p_both"), string(c.Verdict))
 	}
-	return g, "Recipe minus baseline, pass@1. ci_tasks holds for these trained models on new tasks, ci_runs for new training runs on these tasks, ci_both for new training runs on new tasks. The verdict reads ci_both and nothing else."
+	return g, "Recipe minus baseline, pass@1. ci_tasks holds for these trained models on new tasks, ci_runs for new training runs on these tasks, ci_both for new training runs on new tasks. The verdict reads ci_both and nothing else." + r.cutNote(analysis.Primary, analysis.Plain)
 }
 
 // otherTable are the contrasts that are not between arms.
@@ -174,7 +174,7 @@ func (r *writer) otherTable() (*grid, string) {
 		}
 		g.row(label, g.b("text", "contrasts", key, "metric"), g.b(format, "contrasts", key, "delta"), g.scoped("ci_tasks", format, "contrasts", key, "ci_tasks"), g.scoped("ci_both", format, "contrasts", key, "ci_both"), reads)
 	}
-	return g, "Other differences, not planned as tests and not adjusted for their number. The baseline's replies under its own prompt are also its replies under the plain one, so that the rows share data."
+	return g, "Other differences, not planned as tests and not adjusted for their number. The baseline's replies under its own prompt are also its replies under the plain one, so that the rows share data." + r.cutNote(analysis.TalkRecipe, analysis.PromptCost, analysis.GainBaseline, analysis.GainRecipe, analysis.Memory, analysis.PassKey)
 }
 
 func (r *writer) componentTable() (*grid, string) {
@@ -213,7 +213,7 @@ func (r *writer) designTable() (*grid, string) {
 		}
 		g.row(at("i", "runs_per_arm"), at("i", "tasks"), at("i", "samples"), at("3", "half_width"), at("3", "mde80"), at("dur", "device_seconds"), mark)
 	}
-	return g, "What other designs could tell, by the components measured here, and what they would cost at this run's speed. The components are estimates themselves."
+	return g, "What other designs could tell, by the variances measured in this run, and what they would cost at this run's speed. The variances are estimates themselves."
 }
 
 func (r *writer) checkTable() (*grid, string) {
@@ -284,7 +284,7 @@ func (r *writer) roundTable() (*grid, string) {
 func (r *writer) flipTable() (*grid, string) {
 	const most = 14
 	g := r.columns(">Task", "Gold", "Baseline, right of replies", "Recipe, right of replies", ">Difference", "Class")
-	idx := r.flipped()
+	idx := r.differing()
 	cells := func(i int, arm string) string {
 		var out []string
 		for _, e := range r.doc.Rows[arm+"-"+arm].Evals {
@@ -296,7 +296,7 @@ func (r *writer) flipTable() (*grid, string) {
 		t := r.doc.Tasks[i]
 		g.row(g.b("i", "tasks", i, "index"), g.b("text", "tasks", i, "gold"), cells(i, r.doc.Plan.Primary.A), cells(i, r.doc.Plan.Primary.B), g.b("+3", "tasks", i, "delta"), string(t.Flip))
 	}
-	return g, "The tasks on which the arms differ most, one fraction per training run. All tasks are in `tasks.csv`."
+	return g, "The tasks on which the arms differ most in either direction, by the size of the difference over all tasks; one fraction per training run. Class says which arms solve the task by majority. All tasks are in `tasks.csv`."
 }
 
 // settingTable lists every training setting from the plan.

@@ -137,6 +137,14 @@ func (i Interval[S]) pair() string {
 	return "[" + format(i.lo, digits, !i.plain) + ", " + format(i.hi, digits, !i.plain) + "]"
 }
 
+// Cut is the interval of a difference of shares for text: outside of −1 and +1 no such difference can lie. Files keep the ends as computed.
+func (i Interval[S]) Cut() Interval[S] {
+	if i.ok && i.lo < i.hi {
+		i.lo, i.hi = max(-1, i.lo), min(1, i.hi)
+	}
+	return i
+}
+
 // MarshalJSON writes [lo, hi] at full precision, or null.
 func (i Interval[S]) MarshalJSON() ([]byte, error) {
 	if !i.ok {

@@ -12,6 +12,9 @@ type Names struct{ A, B, Metric string }
 // Sentence is what may be said about the difference, every interval with its scope. Its first sentence carries the verdict.
 func (c Comparison) Sentence(n Names) string {
 	delta := fmt.Sprintf("%s %s", Signed(c.Delta, 3), n.Metric)
+	if strings.HasPrefix(n.Metric, "pass@") {
+		c.CITasks, c.CIBoth, c.CI90 = c.CITasks.Cut(), c.CIBoth.Cut(), c.CI90.Cut()
+	}
 	if c.Kind == SameRuns && c.Verdict != Degenerate {
 		return c.sameRunsSentence(n, delta)
 	}
@@ -28,6 +31,9 @@ func (c Comparison) Sentence(n Names) string {
 	case Degenerate:
 		return fmt.Sprintf("Nothing varied, so there is no interval to judge %s against %s by: %s. %s", n.B, n.A, delta, c.exactBounds(n))
 	}
+	if !c.CIBoth.OK() && c.CITasks.OK() && !c.CITasks.Contains(0) {
+		return fmt.Sprintf("No interval over new training runs exists, so %s and %s can be compared as trained models only: %s, %v. %s", n.B, n.A, delta, c.CITasks, c.oneRun())
+	}
 	if !c.CIBoth.OK() {
 		return fmt.Sprintf("%s and %s are not separated: %s, %v. %s", n.B, n.A, delta, c.CITasks, c.oneRun())
 	}
@@ -36,7 +42,7 @@ func (c Comparison) Sentence(n Names) string {
 		s += fmt.Sprintf(" A narrower claim, which says nothing about training again: %v.", c.CITasks)
 	}
 	guarded, _ := c.HalfBoth()
-	s += fmt.Sprintf(" To be resolved here a difference has to exceed about %s.", Fixed(guarded, 3))
+	s += fmt.Sprintf(" By the variances measured here, a difference has to exceed about %s to be resolved.", Fixed(guarded, 3))
 	if w := c.WouldResolve(); w != "" {
 		s += " " + w
 	}
