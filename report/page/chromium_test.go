@@ -173,12 +173,18 @@ func TestPageInChromium(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := openTab(t, "file://"+page)
-	for _, w := range []int{1400, 1100, 800, 390, 320} {
+	for _, w := range []int{1400, 1200, 1100, 800, 390, 320} {
 		b.size(w, 900)
 		for _, s := range []string{"light", "dark"} {
 			b.scheme(s)
 			if over := b.eval("document.documentElement.scrollWidth - innerWidth"); over.(float64) > 0 {
 				t.Errorf("at %d pixels the page scrolls sideways by %v; widest: %v", w, over, b.eval(`[...document.querySelectorAll("main *")].filter(e => !e.closest(".scroll") && e.getBoundingClientRect().right > innerWidth + 1).slice(0, 3).map(e => e.tagName + "." + e.className + "#" + e.id).join(", ")`))
+			}
+			if cut := b.eval(`[...document.querySelectorAll("main figure > .scroll")].filter(e => e.scrollWidth > e.clientWidth + 1).length`); cut != 0.0 {
+				t.Errorf("at %d pixels %v figures are wider than their place", w, cut)
+			}
+			if cut := b.eval(`[...document.querySelectorAll("main > section > .scroll:not(.tall)")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.getAttribute("aria-labelledby")).join(", ")`); w >= 1200 && cut != "" {
+				t.Errorf("at %d pixels these tables have to be scrolled, though the margins are free: %v", w, cut)
 			}
 			for i, at := range []string{"h1", "#result", "#fig-curves", "#filters"} {
 				b.eval(fmt.Sprintf("document.querySelector(%q).scrollIntoView()", at))
