@@ -54,6 +54,7 @@ func TestCompareText(t *testing.T) {
 		{"missing cells, short cells, ungraded answers, unequal runs", "gaps", table(4, []string{"plain", "team"},
 			[][]int{{4, 3, 2, 0, 1, 4}, {3, 4, -1, 1, 0, 4}}, [][]int{{4, 4, 3, 1, 2, 4}, {4, 3, 3, 8, 2, 3}, {4, 3, 3, 1, 6, -1}})},
 		{"one run per arm", "one-run", table(4, []string{"plain", "team"}, [][]int{{4, 3, 2, 0, 1, 4}}, [][]int{{4, 4, 3, 1, 2, 4}})},
+		{"two runs against one, and an interval that is cut at one", "cut", table(1, []string{"A", "B"}, [][]int{{1, 0, 1, 0, 1, 0}, {1, 0, 1, 0, 1, 0}}, [][]int{{1, 1, 1, 1, 1, 1}})},
 		{"nothing varies", "degenerate", table(2, []string{"plain", "team"}, [][]int{{2, 2, 2}, {2, 2, 2}}, [][]int{{2, 2, 2}, {2, 2, 2}})},
 	} {
 		got, stderr, code := compareRun(c.table, "-")

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -95,6 +96,12 @@ func (c *comparison) writeResult(w io.Writer) {
 	intervalRow(t, c.CIRuns.Cut(), c.PRuns, c.Verdict, "")
 	intervalRow(t, c.CIBoth.Cut(), c.PBoth, c.Verdict, ": the verdict reads this one")
 	t.Flush()
+	for _, end := range []float64{c.CITasks.Lo(), c.CITasks.Hi(), c.CIRuns.Lo(), c.CIRuns.Hi(), c.CIBoth.Lo(), c.CIBoth.Hi()} {
+		if math.Abs(end) > 1 {
+			fmt.Fprintln(w, "  (Cut at −1 and +1, since no difference of shares can lie outside; -json has the ends as computed.)")
+			break
+		}
+	}
 	fmt.Fprintf(w, "\nVerdict: %s\n  %s\n", c.Verdict, c.Sentence(c.names()))
 
 	fmt.Fprintf(w, "\nWhere the uncertainty comes from (variances; n/a: this design cannot estimate it)\n")

@@ -35,7 +35,7 @@ func (c Comparison) Sentence(n Names) string {
 		return fmt.Sprintf("No interval over new training runs exists, so %s and %s can be compared as trained models only: %s, %v. %s", n.B, n.A, delta, c.CITasks, c.oneRun())
 	}
 	if !c.CIBoth.OK() {
-		return fmt.Sprintf("%s and %s are not separated: %s, %v. %s", n.B, n.A, delta, c.CITasks, c.oneRun())
+		return fmt.Sprintf("%s and %s are not separated, and no interval over new training runs exists: %s, %v. %s", n.B, n.A, delta, c.CITasks, c.oneRun())
 	}
 	s := fmt.Sprintf("%s and %s are not separated: %s, %s.", n.B, n.A, delta, both)
 	if c.CITasks.Why() == "" {
