@@ -118,7 +118,8 @@ func (b *session) bytesPer() float64 {
 
 // decode times whole replies that nothing stops. runs 0 is the base model without adapters.
 func (b *session) decode(ctx context.Context, name string, runs, prompts int, topP float64) error {
-	o := model.SamplerOptions{Runs: max(1, runs), RoundPrompt: 64}
+	// One cache of full length from the first step to the last, so that a step is one thing.
+	o := model.SamplerOptions{Runs: max(1, runs), RoundPrompt: 64, Phases: []int{}}
 	var adapters *model.Adapters
 	if runs > 0 {
 		o.LoRA = &b.LoRA
@@ -155,12 +156,6 @@ func (b *session) decode(ctx context.Context, name string, runs, prompts int, to
 			p.Keys = append(p.Keys, model.NewKey(uint64(i), uint64(g)))
 		}
 		r.Prompts = append(r.Prompts, p)
-	}
-	if topP < 1 { // an evaluation: every prompt's samples are counted among prompts
-		for i := range r.Prompts {
-			r.Prompts[i].Keys = r.Prompts[i].Keys[:min(4, b.Group)]
-		}
-		r.Prompts = r.Prompts[:len(r.Prompts)]
 	}
 	rows := len(r.Prompts) * len(r.Prompts[0].Keys)
 	m := Measurement{Name: name, Unit: "ms a step"}
