@@ -207,13 +207,14 @@ func (l LoRA) fusedAdapters(c checkpoint.Config, nodes []*Node, dtype dtypes.DTy
 	return as, bs
 }
 
-// withAdapters puts the adapters beside net's linear maps, the way training wants them.
-func (net *network) withAdapters(l LoRA, runs int, nodes []*Node) *network {
+// withAdapters puts the adapters beside net's linear maps, the way training wants them: nodes are those of B equal parts of the
+// tokens, [B, r, in] and [B, out, r].
+func (net *network) withAdapters(l LoRA, nodes []*Node) *network {
 	as, bs := l.fusedAdapters(net.config, nodes, net.embed.DType())
 	for i := range net.layers {
 		for j := range net.layers[i].linears {
 			lin := &net.layers[i].linears[j]
-			lin.a, lin.b, lin.runs = as[i][j], bs[i][j], runs
+			lin.a, lin.b = as[i][j], bs[i][j]
 		}
 	}
 	return net

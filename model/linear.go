@@ -39,11 +39,12 @@ func groups(c checkpoint.Config) [groupsPerLayer]group {
 
 // linear is one group of linear maps in a graph: y = xW' and, with adapters, y += (xA')B' of the row's own run.
 //
-// With adapters apart, rows of x are sorted by run: row i of n belongs to run i / (n/M). Appended, each row's run is in runOf.
+// With adapters apart, x is B equal parts, one after another, each with adapters of its own: row i of n belongs to part
+// i / (n/B). Appended, each row's run is in runOf.
 type linear struct {
 	w *Node // [out, in]; when the adapters are appended, [out + M·k·r, in]
-	// Adapters apart, as training wants them: two products batched over runs.
-	a, b *Node // [M, k·r, in], [M, out, k·r]
+	// Adapters apart, as training wants them: two products batched over the parts.
+	a, b *Node // [B, k·r, in], [B, out, k·r]
 	// Adapters appended, as decoding wants them: A's rows stand below W's, so that one product gives y and z = xA' of every
 	// run; z is masked to the row's own run and goes through one product with all B's.
 	stacked *Node // [out, M·k·r]
@@ -58,8 +59,8 @@ func (l linear) apply(x *Node) *Node {
 	n := x.Shape().Dimensions[0]
 	switch {
 	case l.a != nil:
-		in := x.Shape().Dimensions[1]
-		z := backend.Dot(Reshape(x, l.runs, n/l.runs, in), []int{2}, []int{0}, l.a, []int{2}, []int{0})
+		in, parts := x.Shape().Dimensions[1], l.a.Shape().Dimensions[0]
+		z := backend.Dot(Reshape(x, parts, n/parts, in), []int{2}, []int{0}, l.a, []int{2}, []int{0})
 		delta := backend.Dot(z, []int{2}, []int{0}, l.b, []int{2}, []int{0})
 		return Add(y, Reshape(delta, n, l.out))
 	case l.stacked != nil:

@@ -49,12 +49,12 @@ func (w *Weights) Tensors() []*tensors.Tensor { return w.tensors }
 func (w *Weights) Shapes() []shapes.Shape { return shapesOf(w.tensors) }
 
 // LogProbs builds the training forward: the log-probability of every successor and the entropy of the distribution it came
-// from, at temperature (an f32 scalar), both [M·R·T], f32. The entropy carries no gradient; the log-probability has one for
+// from, at temperature (an f32 scalar), both [R·T], f32, rows sorted by run. The entropy carries no gradient; the log-probability has one for
 // weights and adapters. weights are nodes of Weights.Tensors; adapters those of Adapters.Tensors of M runs, or none.
-func LogProbs(c checkpoint.Config, weights []*Node, l *LoRA, runs int, adapters []*Node, in RowNodes, temperature *Node) (logp, entropy *Node) {
+func LogProbs(c checkpoint.Config, weights []*Node, l *LoRA, adapters []*Node, in RowNodes, temperature *Node) (logp, entropy *Node) {
 	net := newNetwork(c, weights)
 	if l != nil {
-		net = net.withAdapters(*l, runs, adapters)
+		net = net.withAdapters(*l, adapters)
 	}
 	return net.scored(in.IDs, in.Segments, in.Positions, in.Targets, temperature)
 }
@@ -101,7 +101,7 @@ func (s *Scorer) arrange(in []*Node) (RowNodes, *Node, *network) {
 	n := len(s.weights.tensors)
 	net := newNetwork(s.weights.Config, in[5:5+n])
 	if s.adapters != nil {
-		net = net.withAdapters(s.adapters.LoRA, s.adapters.Runs, in[5+n:])
+		net = net.withAdapters(s.adapters.LoRA, in[5+n:])
 	}
 	return RowNodes{in[0], in[1], in[2], in[3]}, in[4], net
 }

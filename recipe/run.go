@@ -38,7 +38,7 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 	f.IntVar(&o.Steps, "steps", 0, "optimizer `steps` (default: the preset's, 40)")
 	f.StringVar(&kind, "backend", "auto", "`auto`, cuda, xla-cpu or go")
 	f.IntVar(&o.Lockstep, "lockstep", 0, "training runs that share one pass through the frozen model (default: all)")
-	f.IntVar(&o.Rows, "micro-batch", 0, "packed `rows` of each run in one gradient pass (default: about 6,000 tokens of all runs)")
+	f.IntVar(&o.Rows, "micro-batch", 0, "packed `rows` in one gradient pass, of all runs together (default: about 4,000 tokens)")
 	f.IntVar(&o.EvalRows, "eval-batch", 0, "replies sampled at once in evaluations (default 480)")
 	f.IntVar(&o.StopAfter, "stop-after", 0, "stop after this many steps with a checkpoint, as Ctrl-C would")
 	f.BoolVar(&o.PlanOnly, "plan", false, "write the plan for -backend and stop; -resume goes on with it, on another machine too")

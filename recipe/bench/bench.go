@@ -197,7 +197,7 @@ func (b *session) train(name string, runs int) error {
 		return err
 	}
 	defer a.Free()
-	rows := max(1, b.Rows/runs)
+	rows := b.Rows
 	t, err := grpo.NewTrainer(b.Device, b.weights, a, grpo.TrainerOptions{
 		Rows: rows, T: b.T, Picks: rows * b.T * 7 / 8, Clip: grpo.ClipRange{Epsilon: 0.2, EpsilonHigh: 0.28},
 		Optim: grpo.AdamW{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, MaxGradNorm: 1},
@@ -206,17 +206,18 @@ func (b *session) train(name string, runs int) error {
 		return err
 	}
 	defer t.Close()
-	n := runs * rows * b.T
-	k := t.Picks()
-	mb := grpo.MicroBatch{Weights: make([]float32, runs*k), Advantages: make([]float32, runs*k)}
+	n, k := rows*b.T, t.Picks()
+	mb := grpo.MicroBatch{Weights: make([]float32, k), Advantages: make([]float32, k)}
+	for row := range rows {
+		mb.Runs = append(mb.Runs, int32(row*runs/rows))
+	}
 	for i := range n {
 		mb.IDs = append(mb.IDs, int32((i*7919)%b.Config.VocabSize))
 		mb.Segments, mb.Branches = append(mb.Segments, 1), append(mb.Branches, 0)
 		mb.Positions = append(mb.Positions, int32(i%b.T))
 	}
-	for i := range runs * k {
-		at := i/k*rows*b.T + i%k // the first predictions of each run's rows
-		mb.At, mb.Targets = append(mb.At, int32(at)), append(mb.Targets, int32((i*104729)%b.Config.VocabSize))
+	for i := range k {
+		mb.At, mb.Targets = append(mb.At, int32(i)), append(mb.Targets, int32((i*104729)%b.Config.VocabSize))
 		mb.Weights[i], mb.Advantages[i] = 1/float32(n), 0.5
 	}
 	m := Measurement{Name: name, Unit: "ms", Compile: t.CompileTime.Seconds()}

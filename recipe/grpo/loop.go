@@ -29,7 +29,7 @@ type Options struct {
 	Problems  []data.Problem // the train split, in the plan's order
 	// Grade judges a reply as it is stored, against a problem's answer.
 	Grade func(text, gold string) (artifact.Verdict, artifact.Talk)
-	// Rows is the number of rows of each run in a micro-batch; 0 chooses it.
+	// Rows is the number of rows of a micro-batch, of all runs together; 0 chooses it.
 	Rows int
 	// Progress, if set, is told of every step.
 	Progress func(Progress)
@@ -212,7 +212,7 @@ func (l *loop) open(start int) error {
 		return err
 	}
 	s := l.settings
-	rows, t := MicroBatchShape(l.columns+s.MaxCompletionLength, len(l.runs), l.Rows)
+	rows, t := MicroBatchShape(l.columns+s.MaxCompletionLength, l.Rows)
 	err = backend.Together(
 		func() error { return l.sampler.Prepare(l.request(0)) },
 		func() (err error) {
@@ -232,14 +232,15 @@ func (l *loop) open(start int) error {
 	return nil
 }
 
-// MicroBatchShape is the number of rows of each run, and their length, that one gradient pass takes: rows that hold the longest
-// sequence, rounded up to 64 tokens, and about 6,000 tokens of all runs together unless rows says how many.
-func MicroBatchShape(longest, runs, rows int) (r, t int) {
-	t = (longest + 63) / 64 * 64
+// MicroBatchShape is the number of rows, and their length, that one gradient pass takes: rows that hold a quarter more than the
+// longest sequence, rounded up to 128 tokens, so that several replies to a prompt stand in one, and about 4,000 tokens in all
+// unless rows says how many.
+func MicroBatchShape(longest, rows int) (r, t int) {
+	t = (longest*5/4 + 127) / 128 * 128
 	if rows > 0 {
 		return rows, t
 	}
-	return max(1, 6144/(runs*t)), t
+	return max(1, 4096/t), t
 }
 
 func (l *loop) close() {

@@ -160,6 +160,7 @@ func (r *rig) batch(t *testing.T, lossType string, microBatches, runs int, scale
 	var b MicroBatch
 	for run := range runs {
 		for i := range 8 {
+			b.Runs = append(b.Runs, int32(run))
 			for j := range 32 {
 				at := i*32 + j
 				b.IDs = append(b.IDs, int32(ids[at]))
@@ -305,7 +306,7 @@ func TestLockstepEqualsOneRun(t *testing.T) {
 				other[name] = append(other[name], x*float32(1+i%3)/2)
 			}
 		}
-		o := TrainerOptions{Rows: 8, T: 32, Clip: ClipRange{0.2, 0.28}, Optim: AdamW{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, MaxGradNorm: 1}}
+		o := TrainerOptions{Rows: 16, T: 32, Clip: ClipRange{0.2, 0.28}, Optim: AdamW{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, MaxGradNorm: 1}}
 		tr, a := r.trainer(t, o, other, r.adapter)
 		if _, err := tr.Accumulate(r.batch(t, "dapo", 1, 2, 60), 0.9); err != nil {
 			t.Fatal(err)
@@ -378,7 +379,7 @@ func TestSharedPromptsGiveTheSameGradient(t *testing.T) {
 		}
 		tr, _ := r.trainer(t, TrainerOptions{Rows: rows, T: width, Picks: k, Clip: ClipRange{0.2, 0.28}}, r.adapter)
 		for n := range p.passes {
-			if _, err := tr.Accumulate(microBatch([]*packed{p}, n), 0.9); err != nil {
+			if _, err := tr.Accumulate(p.passes[n].MicroBatch, 0.9); err != nil {
 				t.Fatal(err)
 			}
 		}

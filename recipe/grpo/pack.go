@@ -7,7 +7,8 @@ import (
 
 // reply is a completion to learn from.
 type reply struct {
-	group     int // whose prompt
+	run       int // whose adapters
+	group     int // whose prompt, among the run's
 	prompt    []int32
 	ids       []int32
 	weight    float32
@@ -17,14 +18,15 @@ type reply struct {
 // place says where a reply's predictions lie: in pass number pass, from number from on.
 type place struct{ pass, from int }
 
-// packed is what one run learns from in one step: passes of R rows of T tokens with K predictions.
+// packed is what all runs learn from in one step: passes of R rows of T tokens with K predictions. A row is of one run, and a
+// pass holds rows of any: no run waits for another that has more to learn.
 type packed struct {
 	rows, t, k int
 	passes     []*pass
 	places     []place // of each reply
 }
 
-// pass is one run's part of a micro-batch while it is filled.
+// pass is a micro-batch while it is filled.
 type pass struct {
 	MicroBatch
 	used     []int         // tokens of each row
@@ -33,19 +35,23 @@ type pass struct {
 	picks    int
 }
 
+// free says whether a reply of run may go to a row: nothing stands there, or the run's own.
+func (p *pass) free(row, run int) bool { return p.used[row] == 0 || int(p.Runs[row]) == run }
+
 // seg is a prompt in a row.
 type seg struct {
 	number, branches int32
 	last             int32 // flat index of the prompt's last token
 }
 
-// pack lays replies into rows, first fit, longest groups and longest replies first. A reply goes where its prompt already
+// pack lays replies into rows, first fit, run after run, longest groups and longest replies first. A reply goes where its prompt already
 // stands if there is room, so that a group's prompt is computed as few times as possible.
 func pack(replies []reply, rows, t, k int) (*packed, error) {
 	p := &packed{rows: rows, t: t, k: k, places: make([]place, len(replies))}
-	total := map[int]int{}
+	type prompt struct{ run, group int }
+	total := map[prompt]int{}
 	for _, r := range replies {
-		total[r.group] += len(r.ids)
+		total[prompt{r.run, r.group}] += len(r.ids)
 	}
 	order := make([]int, len(replies))
 	for i, r := range replies {
@@ -56,9 +62,12 @@ func pack(replies []reply, rows, t, k int) (*packed, error) {
 	}
 	sort.SliceStable(order, func(a, b int) bool {
 		x, y := replies[order[a]], replies[order[b]]
+		if x.run != y.run {
+			return x.run < y.run
+		}
 		if x.group != y.group {
-			if total[x.group] != total[y.group] {
-				return total[x.group] > total[y.group]
+			if m, n := total[prompt{x.run, x.group}], total[prompt{y.run, y.group}]; m != n {
+				return m > n
 			}
 			return x.group < y.group
 		}
@@ -77,6 +86,9 @@ func (p *packed) add(i int, r reply) {
 				continue
 			}
 			for row := range p.rows {
+				if !ps.free(row, r.run) {
+					continue
+				}
 				_, stands := ps.open[row][r.group]
 				need := len(r.ids)
 				if !stands {
@@ -98,6 +110,7 @@ func newPass(rows, t, k int) *pass {
 	for _, x := range []*[]int32{&ps.IDs, &ps.Segments, &ps.Branches, &ps.Positions} {
 		*x = make([]int32, rows*t)
 	}
+	ps.Runs = make([]int32, rows)
 	ps.At, ps.Targets = make([]int32, k), make([]int32, k)
 	ps.Weights, ps.Advantages = make([]float32, k), make([]float32, k)
 	return ps
@@ -114,6 +127,7 @@ func (p *packed) put(i, n, row int, r reply) {
 		ps.used[row]++
 		return int32(at)
 	}
+	ps.Runs[row] = int32(r.run)
 	s, stands := ps.open[row][r.group]
 	if !stands {
 		ps.segments[row]++
@@ -132,23 +146,4 @@ func (p *packed) put(i, n, row int, r reply) {
 		ps.picks++
 		before = write(id, s.number, s.branches, int32(len(r.prompt)+pos))
 	}
-}
-
-// microBatch joins pass number n of every run; a run that has fewer gives an empty one.
-func microBatch(runs []*packed, n int) MicroBatch {
-	var b MicroBatch
-	for i, p := range runs {
-		ps := newPass(p.rows, p.t, p.k)
-		if n < len(p.passes) {
-			ps = p.passes[n]
-		}
-		b.IDs, b.Segments = append(b.IDs, ps.IDs...), append(b.Segments, ps.Segments...)
-		b.Branches, b.Positions = append(b.Branches, ps.Branches...), append(b.Positions, ps.Positions...)
-		b.Targets = append(b.Targets, ps.Targets...)
-		for _, at := range ps.At {
-			b.At = append(b.At, at+int32(i*p.rows*p.t))
-		}
-		b.Weights, b.Advantages = append(b.Weights, ps.Weights...), append(b.Advantages, ps.Advantages...)
-	}
-	return b
 }

@@ -108,51 +108,47 @@ func (l *loop) grade(run, step int, groups [][]model.Completion) (*stepOf, error
 // learn accumulates the gradients of all runs. Completions with advantage 0 have none and are left out of the passes; they
 // count in the loss's normalisation all the same.
 func (l *loop) learn(steps []*stepOf) error {
-	runs := make([]*packed, len(steps))
-	learnt := make([][]int, len(steps)) // which completions
-	passes := 0
-	for i, s := range steps {
-		var replies []reply
+	var replies []reply
+	var completions []int // of each reply: its number among its run's completions
+	for run, s := range steps {
 		for j, a := range s.advantages {
 			if a == 0 || s.weights[j] == 0 {
 				continue
 			}
-			learnt[i] = append(learnt[i], j)
+			completions = append(completions, j)
 			replies = append(replies, reply{
-				group: j / l.settings.NumGenerations, prompt: s.prompts[j], ids: s.completions[j].IDs,
+				run: run, group: j / l.settings.NumGenerations, prompt: s.prompts[j], ids: s.completions[j].IDs,
 				weight: float32(s.weights[j]), advantage: float32(a),
 			})
 		}
-		var err error
-		if runs[i], err = pack(replies, l.trainer.Rows(), l.trainer.T(), l.trainer.Picks()); err != nil {
-			return err
-		}
-		passes = max(passes, len(runs[i].passes))
 	}
-	k := l.trainer.Picks()
-	for n := range passes {
-		scores, err := l.trainer.Accumulate(microBatch(runs, n), l.settings.Temperature)
+	p, err := pack(replies, l.trainer.Rows(), l.trainer.T(), l.trainer.Picks())
+	if err != nil {
+		return err
+	}
+	for n, ps := range p.passes {
+		scores, err := l.trainer.Accumulate(ps.MicroBatch, l.settings.Temperature)
 		if err != nil {
 			return err
 		}
-		for i, s := range steps {
-			for at, j := range learnt[i] {
-				p := runs[i].places[at]
-				if p.pass != n {
-					continue
-				}
-				from := i*k + p.from
-				for c, sampled := range s.completions[j].LogProbs {
-					trained := float64(scores.Logp[from+c])
-					s.loss += float64(scores.Loss[from+c])
-					s.rollouts[j].SumLogpTrainer += trained
-					d := math.Abs(trained - float64(sampled))
-					s.difference.sum += d
-					s.difference.max = max(s.difference.max, d)
-					s.difference.n++
-				}
+		for at, r := range replies {
+			if p.places[at].pass == n {
+				steps[r.run].scored(completions[at], scores, p.places[at].from)
 			}
 		}
 	}
 	return nil
+}
+
+// scored records what the trainer saw of completion j, whose predictions stand in scores from number from on.
+func (s *stepOf) scored(j int, scores Scores, from int) {
+	for c, sampled := range s.completions[j].LogProbs {
+		trained := float64(scores.Logp[from+c])
+		s.loss += float64(scores.Loss[from+c])
+		s.rollouts[j].SumLogpTrainer += trained
+		d := math.Abs(trained - float64(sampled))
+		s.difference.sum += d
+		s.difference.max = max(s.difference.max, d)
+		s.difference.n++
+	}
 }

@@ -1,6 +1,7 @@
 package grpo
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -52,7 +53,7 @@ func TestRepliesWithoutAdvantageHaveNoGradient(t *testing.T) {
 			}
 			tr, _ := r.trainer(t, TrainerOptions{Rows: 2, T: 64, Picks: 80, Clip: ClipRange{0.2, 0.28}}, r.adapter)
 			for n := range p.passes {
-				if _, err := tr.Accumulate(microBatch([]*packed{p}, n), 0.9); err != nil {
+				if _, err := tr.Accumulate(p.passes[n].MicroBatch, 0.9); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -86,6 +87,118 @@ func TestRepliesWithoutAdvantageHaveNoGradient(t *testing.T) {
 			t.Error("every gradient is 0: nothing is compared")
 		}
 	})
+}
+
+// Runs share passes, row by row, and a pass's rows come in any order: each run's gradient is the one that it has alone. The
+// runs have unequal amounts to learn, which is what sharing is for: no pass waits for the run with the most.
+func TestRunsSharePasses(t *testing.T) {
+	onBackends(t, func(t *testing.T, r *rig) {
+		advantages, err := Advantages(r.oracle["grpo/reward"], 4, "none")
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := map[string][]float32{}
+		for name, v := range r.adapter {
+			for i, x := range v {
+				other[name] = append(other[name], x*float32(1+i%3)/2)
+			}
+		}
+		all := r.groups(t, advantages)
+		runs := [][]reply{all, all[:4], all[5:6]}
+		adapters := []map[string][]float32{r.adapter, other, r.adapter}
+		var together []reply
+		for run, of := range runs {
+			for _, x := range of {
+				x.run = run
+				together = append(together, x)
+			}
+		}
+		gradients := func(replies []reply, reversed bool, adapters ...map[string][]float32) (passes int, of []map[string][]float32) {
+			const rows, width, k = 3, 64, 150
+			p, err := pack(replies, rows, width, k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tr, _ := r.trainer(t, TrainerOptions{Rows: rows, T: width, Picks: k, Clip: ClipRange{0.2, 0.28}}, adapters...)
+			for _, ps := range p.passes {
+				b := ps.MicroBatch
+				if reversed {
+					b = turnedRound(b, rows, width)
+				}
+				if _, err := tr.Accumulate(b, 0.9); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for run := range adapters {
+				g, err := tr.Gradients(run)
+				if err != nil {
+					t.Fatal(err)
+				}
+				of = append(of, g)
+			}
+			return len(p.passes), of
+		}
+		passes, shared := gradients(together, false, adapters...)
+		_, reversed := gradients(together, true, adapters...)
+		sum, most := 0, 0
+		for run, of := range runs {
+			alone, want := gradients(of, false, adapters[run])
+			sum, most = sum+alone, max(most, alone)
+			for name, v := range want[0] {
+				var w []float64
+				for _, x := range v {
+					w = append(w, float64(x))
+				}
+				close32(t, fmt.Sprintf("run %d, %s", run, name), shared[run][name], w, 1e-5)
+				close32(t, fmt.Sprintf("run %d, rows in another order, %s", run, name), reversed[run][name], w, 1e-5)
+			}
+		}
+		if passes >= sum || most < 1 {
+			t.Errorf("%d passes for all runs, %d when each has its own: sharing saves nothing here, so nothing is tested", passes, sum)
+		}
+	})
+}
+
+// turnedRound is a micro-batch with its rows in the opposite order.
+func turnedRound(b MicroBatch, rows, width int) MicroBatch {
+	out := b
+	out.IDs, out.Segments, out.Branches, out.Positions, out.Runs, out.At = nil, nil, nil, nil, nil, nil
+	for row := rows - 1; row >= 0; row-- {
+		from, to := row*width, (row+1)*width
+		out.IDs, out.Segments = append(out.IDs, b.IDs[from:to]...), append(out.Segments, b.Segments[from:to]...)
+		out.Branches, out.Positions = append(out.Branches, b.Branches[from:to]...), append(out.Positions, b.Positions[from:to]...)
+		out.Runs = append(out.Runs, b.Runs[row])
+	}
+	for _, at := range b.At {
+		row := int(at) / width
+		out.At = append(out.At, at+int32((rows-1-2*row)*width))
+	}
+	return out
+}
+
+// A row holds replies of one run, and a run that has more to learn takes more rows.
+func TestPackRuns(t *testing.T) {
+	prompt, ids := []int32{1, 2}, []int32{3, 4, 5}
+	var replies []reply
+	for range 4 { // four groups of run 1, two replies each; one group of run 0
+		for range 2 {
+			replies = append(replies, reply{run: 1, group: len(replies) / 2, prompt: prompt, ids: ids})
+		}
+	}
+	replies = append(replies, reply{run: 0, group: 0, prompt: prompt, ids: ids})
+	p, err := pack(replies, 3, 8, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A group of run 1 takes 2 + 3 + 3 tokens, a whole row: five rows in all, in two passes.
+	var runs []int32
+	var used []int
+	for _, ps := range p.passes {
+		runs, used = append(runs, ps.Runs...), append(used, ps.used...)
+	}
+	if fmt.Sprint(runs, used) != "[0 1 1 1 1 0] [5 8 8 8 8 0]" {
+		t.Errorf("runs of rows and their tokens: %v %v", runs, used)
+	}
 }
 
 func TestSound(t *testing.T) {

@@ -32,13 +32,13 @@ type Trainer struct {
 
 // TrainerOptions fix the programs' shapes and constants.
 type TrainerOptions struct {
-	Rows, T int // of each run in a micro-batch: R rows of T tokens
-	Picks   int // of each run in a micro-batch: predictions that are learnt; 0 means one for every token
+	Rows, T int // of a micro-batch: R rows of T tokens, each of any run
+	Picks   int // K, predictions of a micro-batch that are learnt; 0 means one for every token
 	Clip    ClipRange
 	Optim   AdamW
 }
 
-// MicroBatch is M·R rows of T tokens, run after run, and what belongs to each of its M·K predictions, run after run too.
+// MicroBatch is R rows of T tokens, and what belongs to each of its K predictions.
 type MicroBatch struct {
 	model.Branched
 	Weights    []float32 // share in the loss; 0 where nothing is learnt
@@ -46,7 +46,7 @@ type MicroBatch struct {
 	OldLogp    []float32 // nil: on-policy
 }
 
-// Scores is what a gradient pass saw at each prediction, [M·K].
+// Scores is what a gradient pass saw at each prediction, [K].
 type Scores struct {
 	Logp, Loss []float32
 }
@@ -77,13 +77,13 @@ func NewTrainer(dev *backend.Device, w *model.Weights, a *model.Adapters, o Trai
 	return t, nil
 }
 
-// Rows and T are the micro-batch's shape for each run.
+// Rows is the number of rows of a micro-batch.
 func (t *Trainer) Rows() int { return t.options.Rows }
 
 // T is the number of tokens of a row.
 func (t *Trainer) T() int { return t.options.T }
 
-// Picks is the micro-batch's number of predictions for each run.
+// Picks is the micro-batch's number of predictions.
 func (t *Trainer) Picks() int { return t.options.Picks }
 
 // Steps is the number of optimizer steps taken.
@@ -91,8 +91,7 @@ func (t *Trainer) Steps() int { return t.steps }
 
 func (t *Trainer) compileGradient(offPolicy bool) (*backend.Program, error) {
 	runs, n := t.adapters.Runs, len(t.adapters.Tensors)
-	rows := runs * t.options.Rows
-	picks := runs * t.options.Picks
+	rows, picks := t.options.Rows, t.options.Picks
 	float := shapes.Make(dtypes.Float32, picks)
 	var in []shapes.Shape
 	var opts []backend.Option
@@ -100,7 +99,8 @@ func (t *Trainer) compileGradient(offPolicy bool) (*backend.Program, error) {
 		in = append(in, s) // accumulated gradients
 		opts = append(opts, backend.InPlace(i, i))
 	}
-	in = append(in, model.BranchedShapes(rows, t.options.T, picks)...)
+	batch := model.BranchedShapes(rows, t.options.T, picks)
+	in = append(in, batch...)
 	in = append(in, float, float, float, shapes.Make(dtypes.Float32))
 	in = append(in, t.weights.Shapes()...)
 	in = append(in, t.adapters.LoRA.Shapes(t.adapters.Config, runs)...)
@@ -110,11 +110,11 @@ func (t *Trainer) compileGradient(offPolicy bool) (*backend.Program, error) {
 	}
 	return t.dev.Compile(name, in, func(_ *Graph, in []*Node) []*Node {
 		accumulated, in := in[:n], in[n:]
-		batch := model.BranchedNodes{IDs: in[0], Segments: in[1], Branches: in[2], Positions: in[3], At: in[4], Targets: in[5]}
-		weight, advantage, old, temperature := in[6], in[7], in[8], in[9]
-		in = in[10:]
+		branched, in := model.BranchedNodesOf(in), in[len(batch):]
+		weight, advantage, old, temperature := in[0], in[1], in[2], in[3]
+		in = in[4:]
 		w, adapters := in[:len(in)-n], in[len(in)-n:]
-		logp, _ := model.BranchedLogProbs(t.weights.Config, w, &t.adapters.LoRA, runs, adapters, batch, temperature)
+		logp, _ := model.BranchedLogProbs(t.weights.Config, w, &t.adapters.LoRA, runs, adapters, branched, temperature)
 		if !offPolicy {
 			old = nil
 		}
@@ -152,8 +152,12 @@ func (t *Trainer) compileUpdate() (*backend.Program, error) {
 
 // Accumulate adds a micro-batch's gradients to those since the last Step.
 func (t *Trainer) Accumulate(b MicroBatch, temperature float64) (Scores, error) {
-	runs, n := t.adapters.Runs, len(t.adapters.Tensors)
-	rows, picks := runs*t.options.Rows, runs*t.options.Picks
+	n, rows, picks := len(t.adapters.Tensors), t.options.Rows, t.options.Picks
+	for _, run := range b.Runs {
+		if run < 0 || int(run) >= t.adapters.Runs {
+			return Scores{}, fmt.Errorf("micro-batch: a row of run %d, expected 0 to %d", run, t.adapters.Runs-1)
+		}
+	}
 	program := t.gradient
 	old := b.OldLogp
 	if old == nil {

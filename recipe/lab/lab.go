@@ -37,7 +37,7 @@ type Options struct {
 	Backend backend.Kind
 	// Lockstep is how many runs share one pass through the frozen model; 0: all of them.
 	Lockstep int
-	// Rows of each run in a training micro-batch, and replies sampled at once in evaluations; 0 chooses.
+	// Rows of a training micro-batch, and replies sampled at once in evaluations; 0 chooses.
 	Rows, EvalRows int
 	// Change, if set, edits the plan before it is fixed: for other experiments than the preset's.
 	Change func(*experiment.Plan) error

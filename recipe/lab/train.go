@@ -23,7 +23,7 @@ func (l *Lab) train(ctx context.Context) error {
 	if m <= 0 || m > len(planned) {
 		m = len(planned)
 	}
-	rows, err := l.microBatchRows(m)
+	rows, err := l.microBatchRows()
 	if err != nil {
 		return err
 	}
@@ -78,13 +78,13 @@ func (l *Lab) trainGroup(ctx context.Context, group []grpo.Run, rows int) error 
 	return errors.Join(err, l.phase("train", names, start, tokens))
 }
 
-// microBatchRows is the number of rows of each run in a training pass of m runs.
-func (l *Lab) microBatchRows(m int) (int, error) {
+// microBatchRows is the number of rows of a training pass.
+func (l *Lab) microBatchRows() (int, error) {
 	longest, err := l.longestPrompt(l.problems.Train)
 	if err != nil {
 		return 0, err
 	}
-	rows, _ := grpo.MicroBatchShape(longest+l.Plan.Training.MaxCompletionLength, m, l.options.Rows)
+	rows, _ := grpo.MicroBatchShape(longest+l.Plan.Training.MaxCompletionLength, l.options.Rows)
 	return rows, nil
 }
 

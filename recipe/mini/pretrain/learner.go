@@ -41,7 +41,7 @@ func newNetwork(dev *backend.Device, w *model.Weights, rows, width int, optim gr
 		weights, first, second, in := in[:n], in[n:2*n], in[2*n:3*n], in[3*n:]
 		batch := model.RowNodes{IDs: in[0], Segments: in[1], Positions: in[2], Targets: in[3]}
 		share, norm, rate, step := Reshape(in[4], -1), in[5], in[6], in[7]
-		logp, _ := model.LogProbs(w.Config, weights, nil, 0, nil, batch, Const(g, float32(1)))
+		logp, _ := model.LogProbs(w.Config, weights, nil, nil, batch, Const(g, float32(1)))
 		loss := Neg(Div(ReduceAllSum(Mul(logp, share)), norm))
 		grads := Gradient(loss, weights...)
 		p, m1, m2, gradNorm := optim.Update(1, weights, first, second, grads, rate, step)
