@@ -154,8 +154,8 @@ func (s *Sampler) compileLoop(b batchShape) (*backend.Program, error) {
 			state[stCaches+2*l], state[stCaches+2*l+1] = kc, vc
 			q = Reshape(q, n, kv, heads/kv, d)
 			scores := backend.Dot(q, []int{3}, []int{0, 1}, kc, []int{3}, []int{0, 1}) // [N, kv, heads/kv, S]
-			p := softmax(Add(MulScalar(f32(scores), 1/math.Sqrt(float64(d))), bias))
-			o := backend.Dot(ConvertDType(p, vc.DType()), []int{3}, []int{0, 1}, vc, []int{2}, []int{0, 1})
+			p := backend.Softmax(scores, 1/math.Sqrt(float64(d)), bias)
+			o := backend.Dot(p, []int{3}, []int{0, 1}, vc, []int{2}, []int{0, 1})
 			return Reshape(o, n, heads*d)
 		})
 		s.take(b, state, net.logits(x), rows, state[stDone], Sub(OnePlus(column), Const(g, int32(b.prompt))), Const(g, int32(0)))

@@ -119,8 +119,7 @@ func attendRows(c checkpoint.Config, segments, branches, positions *Node) attend
 		q = Reshape(q, rows, t, kv, heads/kv, d)
 		k, v = Reshape(k, rows, t, kv, d), Reshape(v, rows, t, kv, d)
 		s := backend.Dot(q, []int{4}, []int{0, 2}, k, []int{3}, []int{0, 2}) // [rows, kv, T, heads/kv, T]
-		s = Add(MulScalar(f32(s), 1/math.Sqrt(float64(d))), bias)
-		p := ConvertDType(softmax(s), v.DType())
+		p := backend.Softmax(s, 1/math.Sqrt(float64(d)), bias)
 		o := backend.Dot(p, []int{4}, []int{0, 1}, v, []int{1}, []int{0, 2}) // [rows, kv, T, heads/kv, D]
 		return Reshape(TransposeAllAxes(o, 0, 2, 1, 3, 4), rows*t, heads*d)
 	}

@@ -55,15 +55,20 @@ type linear struct {
 
 // apply maps x [n, in] to [n, out].
 func (l linear) apply(x *Node) *Node {
-	y := backend.Dot(x, []int{1}, nil, l.w, []int{1}, nil)
 	n := x.Shape().Dimensions[0]
+	base := func() *Node { return backend.Dot(x, []int{1}, nil, l.w, []int{1}, nil) }
 	switch {
 	case l.a != nil:
 		in, parts := x.Shape().Dimensions[1], l.a.Shape().Dimensions[0]
+		if parts == 1 && l.out > in { // a wide y is not read and written once more, for a narrow x that is
+			z := backend.Dot(x, []int{1}, nil, Squeeze(l.a, 0), []int{1}, nil)
+			return backend.DotAppended(x, z, l.w, Squeeze(l.b, 0))
+		}
 		z := backend.Dot(Reshape(x, parts, n/parts, in), []int{2}, []int{0}, l.a, []int{2}, []int{0})
 		delta := backend.Dot(z, []int{2}, []int{0}, l.b, []int{2}, []int{0})
-		return Add(y, Reshape(delta, n, l.out))
+		return Add(base(), Reshape(delta, n, l.out))
 	case l.stacked != nil:
+		y := base()
 		width := y.Shape().Dimensions[1] - l.out
 		z := backend.Slice(y, 1, l.out, l.out+width)
 		if l.runOf != nil {
@@ -73,7 +78,7 @@ func (l linear) apply(x *Node) *Node {
 		delta := backend.Dot(z, []int{1}, nil, l.stacked, []int{1}, nil)
 		return Add(backend.Slice(y, 1, 0, l.out), delta)
 	}
-	return y
+	return base()
 }
 
 // fused joins the adapters of a group: A [M, k·r, in] and B [M, out, k·r], block-diagonal, times the scale. a and b hold one

@@ -23,9 +23,3 @@ func f32(x *Node) *Node { return ConvertDType(x, dtypes.Float32) }
 func rowMax(x *Node) *Node {
 	return StopGradient(InsertAxes(ReduceMax(x, -1), -1))
 }
-
-// softmax of the last axis, in f32.
-func softmax(x *Node) *Node {
-	e := Exp(Sub(x, StopGradient(InsertAxes(ReduceMax(x, -1), -1))))
-	return Div(e, InsertAxes(ReduceSum(e, -1), -1))
-}

@@ -8,9 +8,9 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// products remembers, until the computation is compiled, the axes of every node made by Dot and Slice: the gradient
-// rules below need them and GoMLX keeps them to itself.
-var products sync.Map // *graph.Node -> dotAxes or sliceAxes
+// products remembers, until the computation is compiled, what the nodes made by Dot, DotAppended, Slice and Softmax are made of:
+// the gradient rules below need it and GoMLX keeps it to itself.
+var products sync.Map // *graph.Node -> dotAxes, appended, sliceAxes or weights
 
 type dotAxes struct {
 	lhs, rhs                                     *graph.Node
@@ -50,8 +50,60 @@ func Slice(x *graph.Node, axis, start, limit int) *graph.Node {
 	return y
 }
 
+// appended is what DotAppended was given.
+type appended struct{ z, w, b *graph.Node }
+
+// DotAppended is xW' + zB' in one product, [x|z][W|B]': x [n, in], z [n, r], W [out, in], B [out, r] give [n, out], and no sum of
+// two large matrices is read and written. Backward, the same product gives both x's and z's gradient; W, which is frozen, has
+// none.
+func DotAppended(x, z, w, b *graph.Node) *graph.Node {
+	y := graph.DotGeneral(graph.Concatenate([]*graph.Node{x, z}, 1), []int{1}, nil, graph.Concatenate([]*graph.Node{w, b}, 1), []int{1}, nil)
+	products.Store(y, appended{z, w, b})
+	return y
+}
+
+// weights is what Softmax gave.
+type weights struct {
+	p, bias *graph.Node
+	scale   float64
+}
+
+// Softmax is the softmax over the last axis of scores·scale + bias, computed in the bias's type, f32 as a rule, and given in the
+// scores'. The bias, which may be broadcast, has no gradient. Backward needs the result alone, as in Dao et al., arXiv:2205.14135, appendix B: with p and
+// its gradient dp, that of the scores is scale · p ∘ (dp - Σ p ∘ dp). GoMLX's chain of rules would keep f32 copies of it.
+func Softmax(scores *graph.Node, scale float64, bias *graph.Node) *graph.Node {
+	g := scores.Graph()
+	x := graph.ConvertDType(graph.StopGradient(scores), bias.DType())
+	x = graph.Add(graph.MulScalar(x, scale), graph.StopGradient(bias))
+	e := graph.Exp(graph.Sub(x, graph.InsertAxes(graph.ReduceMax(x, -1), -1)))
+	p := graph.ConvertDType(graph.Div(e, graph.InsertAxes(graph.ReduceSum(e, -1), -1)), scores.DType())
+	// A node that has p's value and whose input, for the gradient, are the scores. XLA makes it p.
+	always := graph.BroadcastToDims(graph.Const(g, true), scores.Shape().Dimensions...)
+	y := graph.Where(always, p, scores)
+	products.Store(y, weights{p, bias, scale})
+	return y
+}
+
 func init() {
+	override(graph.NodeTypeWhere, func(node, v *graph.Node) []*graph.Node {
+		a, ok := recorded[weights](node)
+		if !ok {
+			return nil
+		}
+		p, dp := graph.ConvertDType(a.p, a.bias.DType()), graph.ConvertDType(v, a.bias.DType())
+		inner := graph.InsertAxes(graph.ReduceSum(graph.Mul(p, dp), -1), -1)
+		ds := graph.MulScalar(graph.Mul(p, graph.Sub(dp, inner)), a.scale)
+		return []*graph.Node{nil, nil, graph.ConvertDType(ds, v.DType())}
+	})
 	override(graph.NodeTypeDotGeneral, func(node, v *graph.Node) []*graph.Node {
+		if a, ok := recorded[appended](node); ok {
+			both := node.Inputs()[1] // [W|B]
+			db := graph.DotGeneral(v, []int{0}, nil, a.z, []int{0}, nil)
+			return []*graph.Node{
+				graph.DotGeneral(v, []int{1}, nil, both, []int{0}, nil),
+				graph.Concatenate([]*graph.Node{graph.ZerosLike(a.w), db}, 1),
+			}
+		}
 		a, ok := recorded[dotAxes](node)
 		if !ok {
 			return nil

@@ -237,6 +237,42 @@ func TestSliceGradient(t *testing.T) {
 	})
 }
 
+func TestDotAppendedGradient(t *testing.T) {
+	onDevices(t, func(t *testing.T, d *Device) {
+		r := rand.New(rand.NewPCG(13, 14))
+		in := []*tensors.Tensor{random(r, 3, 4), random(r, 3, 2), random(r, 5, 2)} // x, z, B
+		frozen := make([][]float64, 5)
+		for i := range frozen {
+			for range 4 {
+				frozen[i] = append(frozen[i], r.NormFloat64())
+			}
+		}
+		gradientCheck(t, d, in, func(in []*graph.Node) *graph.Node {
+			return weighted(DotAppended(in[0], in[1], graph.Const(in[0].Graph(), frozen), in[2]))
+		}, func(in []*graph.Node) *graph.Node {
+			w := graph.Const(in[0].Graph(), frozen)
+			return weighted(graph.Add(graph.DotGeneral(in[0], []int{1}, nil, w, []int{1}, nil), graph.DotGeneral(in[1], []int{1}, nil, in[2], []int{1}, nil)))
+		})
+	})
+}
+
+func TestSoftmaxGradient(t *testing.T) {
+	onDevices(t, func(t *testing.T, d *Device) {
+		in := []*tensors.Tensor{random(rand.New(rand.NewPCG(15, 16)), 2, 3, 4), random(rand.New(rand.NewPCG(17, 18)), 2, 3, 4)}
+		// One row sees everything, one two columns, one a single column, whose weight is 1 whatever its score.
+		bias := [][]float64{{0, 0, 0, 0}, {0, 0, -1e30, -1e30}, {-1e30, 0, -1e30, -1e30}}
+		const scale = 0.7
+		gradientCheck(t, d, in, func(in []*graph.Node) *graph.Node {
+			b := graph.InsertAxes(graph.Const(in[0].Graph(), bias), 0)
+			return weighted(graph.Mul(Softmax(in[0], scale, b), in[1]))
+		}, func(in []*graph.Node) *graph.Node {
+			x := graph.Add(graph.MulScalar(in[0], scale), graph.InsertAxes(graph.Const(in[0].Graph(), bias), 0))
+			e := graph.Exp(graph.Sub(x, graph.StopGradient(graph.InsertAxes(graph.ReduceMax(x, -1), -1))))
+			return weighted(graph.Mul(graph.Div(e, graph.InsertAxes(graph.ReduceSum(e, -1), -1)), in[1]))
+		})
+	})
+}
+
 // What Dot and Slice remember for their gradients is dropped with the graph.
 func TestRecordsAreForgotten(t *testing.T) {
 	d := device(t, Go)
