@@ -26,6 +26,7 @@ type command struct {
 // commands lists the tools; the experiment itself is what runs when the first argument is a flag or absent.
 var commands = map[string]command{
 	"generate": {"samples replies to a prompt, or to JSON Lines of ids", runGenerate},
+	"round":    {"adds an attempt to a run's Climb ledger", runRound},
 	"seal":     {"closes a run that will not be finished, with the reason", runSeal},
 	"score":    {"computes log-probabilities and entropies of JSON Lines of ids", runScore},
 	"bench":    {"measures the parts that training and evaluation are made of", runBench},

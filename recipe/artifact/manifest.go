@@ -62,8 +62,12 @@ func buildManifest(fsys fs.FS, planSHA256 string, weights bool) (Manifest, error
 	if err != nil {
 		return Manifest{}, fmt.Errorf("artifact: manifest: %w", err)
 	}
-	slices.SortFunc(m.Files, func(a, b FileEntry) int { return strings.Compare(a.Path, b.Path) })
+	m.sort()
 	return m, nil
+}
+
+func (m *Manifest) sort() {
+	slices.SortFunc(m.Files, func(a, b FileEntry) int { return strings.Compare(a.Path, b.Path) })
 }
 
 func hashFile(fsys fs.FS, p string) (FileEntry, error) {

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"teamtalk/recipe/artifact"
+)
+
+// runRound notes an attempt in a run's Climb ledger. Its value is not typed in: it is computed from the attempt's own run folder.
+func runRound(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
+	f := flag.NewFlagSet("recipe round", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	changed := f.String("changed", "", "`what` was changed in the attempt, and why")
+	of := f.String("of", "", "the attempt's own run `folder`, from which its value is taken; without it the attempt has none")
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return usageError{err}
+	}
+	if f.NArg() != 1 || *changed == "" {
+		return usagef("usage: recipe round -changed WHAT [-of runs/OTHER] runs/NAME: expected what was changed and one run folder")
+	}
+	rd := artifact.Round{Changed: *changed}
+	if *of != "" {
+		rec, err := artifact.Load(os.DirFS(*of))
+		if err != nil {
+			return fmt.Errorf("%s: %w", *of, err)
+		}
+		rd.Plan = rec.PlanSHA256
+		if *of != f.Arg(0) { // of the run itself the page computes it
+			rd.Value, rd.Metric = rec.Outcome()
+		} else {
+			_, rd.Metric = rec.Outcome()
+		}
+	}
+	if err := artifact.Note(f.Arg(0), rd); err != nil {
+		return fmt.Errorf("%s: %w", f.Arg(0), err)
+	}
+	fmt.Fprintf(stdout, "%s: noted\n", f.Arg(0))
+	return nil
+}
