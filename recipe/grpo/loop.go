@@ -31,6 +31,9 @@ type Options struct {
 	Grade func(text, gold string) (artifact.Verdict, artifact.Talk)
 	// Rows is the number of rows of a micro-batch, of all runs together; 0 chooses it.
 	Rows int
+	// Columns reserves room for prompts up to this length, so that trainings one after another share their programs; 0 takes the
+	// longest prompt's.
+	Columns int
 	// Progress, if set, is told of every step.
 	Progress func(Progress)
 	// StopAfter ends the training after this many steps, with a checkpoint, as an interruption would; 0: never.
@@ -164,6 +167,7 @@ func (l *loop) check() error {
 
 // encodePrompts tokenises every problem under every run's prompt.
 func (l *loop) encodePrompts() error {
+	l.columns = l.Columns
 	for _, r := range l.runs {
 		of := map[int][]int32{}
 		for i, p := range l.Problems {
