@@ -77,6 +77,9 @@ func New(rec *artifact.Record) (*Report, error) {
 	holdout := rec.Plan.Data.Holdout.Tasks
 	r.Plan.Data.Train.Tasks, r.Plan.Data.Holdout.Tasks = nil, nil
 	for _, rec := range rec.Evals {
+		if rec.Tasks != "" {
+			continue
+		}
 		e, err := newEval(rec, holdout, r.Plan.Evaluation.Ks)
 		if err != nil {
 			return nil, err
