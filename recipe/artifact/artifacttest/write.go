@@ -163,8 +163,12 @@ func (w *world) plan() (experiment.Plan, error) {
 	p.Data = experiment.Data{Source: map[string]string{"mini": "mini", "qwen": "gsm8k"}[w.Preset], Draw: "simulated, in order",
 		Train: experiment.NewSplit("train", draw(512)), Holdout: experiment.NewSplit("test", draw(w.Tasks))}
 	if w.TestTasks > 0 {
+		// From numbers of its own, so that everything else is what it is without it.
+		rng := w.rng
+		w.rng = rand.New(rand.NewPCG(w.Seed, 1))
 		test := experiment.NewSplit("test", draw(w.TestTasks, slices.Clone(p.Data.Holdout.Tasks)...))
 		p.Data.Test = &test
+		w.rng = rng
 	}
 	if w.EditPlan != nil {
 		w.EditPlan(&p)
