@@ -36,6 +36,14 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 	f.StringVar(&o.Arm, "arm", "", "train only this `arm`: baseline or recipe")
 	f.StringVar(&seeds, "seeds", "", "training `seeds`, e.g. 17,18")
 	f.IntVar(&o.Steps, "steps", 0, "optimizer `steps` (default: the preset's, 40)")
+	f.Func("test-samples", "replies to each task of GSM8K's whole test split, `N`; 0 leaves that evaluation out (preset qwen; default 1)", func(s string) error {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 0 {
+			return errors.New("expected a whole number, 0 or more")
+		}
+		o.TestSamples = &n
+		return nil
+	})
 	f.StringVar(&kind, "backend", "auto", "`auto`, cuda, xla-cpu or go")
 	f.IntVar(&o.Lockstep, "lockstep", 0, "training runs that share one pass through the frozen model (default: all)")
 	f.IntVar(&o.Rows, "micro-batch", 0, "packed `rows` in one gradient pass, of all runs together (default: about 4,000 tokens)")
@@ -106,6 +114,8 @@ func checkFlags(f *flag.FlagSet, o *lab.Options, seeds string) error {
 	switch own := o.Preset == "mini"; {
 	case own && (o.Data != "" || o.AnyData):
 		return usagef("-data and -any-data: the preset mini makes its own problems; leave them out, or take -preset qwen")
+	case own && o.TestSamples != nil && *o.TestSamples > 0:
+		return usagef("-test-samples %d: the preset mini has no test split beyond its held-out problems; leave it out, or take -preset qwen", *o.TestSamples)
 	case !own && o.Model == "":
 		return usagef("-preset %s needs a model: -model with a Hugging Face folder, a GGUF file or hub:NAME", o.Preset)
 	case !own && o.Data == "":
@@ -137,7 +147,7 @@ func checkFlags(f *flag.FlagSet, o *lab.Options, seeds string) error {
 
 // checkResume finds what does not go together with -resume.
 func checkResume(dir string, set map[string]bool) error {
-	for _, name := range []string{"preset", "out", "arm", "seeds", "steps"} {
+	for _, name := range []string{"preset", "out", "arm", "seeds", "steps", "test-samples"} {
 		if set[name] {
 			return usagef("-%s cannot be changed with -resume: the plan in %s fixes it", name, dir)
 		}

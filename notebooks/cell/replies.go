@@ -29,6 +29,9 @@ func (r *Run) Replies(keep func(Reply) bool) []Reply {
 	}
 	var out []Reply
 	for _, e := range r.Record.Evals {
+		if e.Tasks != "" {
+			continue // on the whole test split
+		}
 		for _, x := range e.Replies {
 			t := tasks[x.Task]
 			reply := Reply{Reply: x, Model: e.Model, Prompt: e.Prompt, Question: t.Text, Gold: t.Gold}

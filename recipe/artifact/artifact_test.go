@@ -281,12 +281,59 @@ func TestWriteEvalRefuses(t *testing.T) {
 		want   string
 	}{
 		{"one reply short", func(rs []Reply) []Reply { return rs[1:] }, "expected 6 replies"},
-		{"a train task", func(rs []Reply) []Reply { rs[0].TaskSHA256 = p.Data.Train.Tasks[0].SHA256; return rs }, "not a held-out task"},
+		{"a train task", func(rs []Reply) []Reply { rs[0].TaskSHA256 = p.Data.Train.Tasks[0].SHA256; return rs }, "not a task that the plan evaluates on"},
 		{"a sample twice", func(rs []Reply) []Reply { rs[0].Sample = 1; return rs }, "twice"},
 	} {
 		if err := r.WriteEval(p.Evaluations()[0], c.change(slices.Clone(good))); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, expected %q", c.why, err, c.want)
 		}
+	}
+}
+
+// An evaluation on the whole test split has that split's tasks and its own number of samples, in a file of its own, and is missed
+// like any other.
+func TestWriteEvalOnTheTestSplit(t *testing.T) {
+	p := testPlan(t)
+	one := 1
+	if err := p.Apply(experiment.Overrides{TestSamples: &one}); err != nil {
+		t.Fatal(err)
+	}
+	test := experiment.NewSplit("test", append(slices.Clone(p.Data.Holdout.Tasks), experiment.NewTask(13, "c?", "3", true)))
+	p.Data.Test = &test
+	r, err := Create(filepath.Join(t.TempDir(), "run"), p, Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(p.Evaluations(), func(e experiment.EvalRun) bool { return e.Tasks == experiment.TasksTest })
+	e := p.Evaluations()[at]
+	var replies []Reply
+	for _, task := range slices.Backward(test.Tasks) {
+		replies = append(replies, Reply{sampled(task, 0)})
+	}
+	if err := r.WriteEval(e, replies[1:]); err == nil || !strings.Contains(err.Error(), "expected 4 replies (4 tasks x 1 samples), found 3") {
+		t.Errorf("the task beyond the held-out ones left out: error %v", err)
+	}
+	if err := r.WriteEval(p.Evaluations()[0], replies); err == nil || !strings.Contains(err.Error(), "not a task that the plan evaluates on") {
+		t.Errorf("a task of the test split in an evaluation on the held-out tasks: error %v", err)
+	}
+	if err := r.WriteEval(e, replies); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Seal(); err == nil {
+		t.Error("sealed without its other evaluations")
+	}
+	if err := r.SealIncomplete("a test"); err != nil {
+		t.Fatal(err)
+	}
+	rec, err := Load(os.DirFS(r.Dir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rec.Evals) != 1 || rec.Evals[0].File != "eval/base-baseline-test.jsonl.gz" || len(rec.Evals[0].Replies) != 4 || rec.Evals[0].Replies[3].Task != 13 {
+		t.Errorf("read back: %+v", rec.Evals)
+	}
+	if !slices.Contains(rec.Missing, "eval/recipe-17-recipe-test.jsonl.gz") || !slices.Contains(rec.Missing, "eval/base-baseline.jsonl.gz") {
+		t.Errorf("missing %q", rec.Missing)
 	}
 }
 

@@ -10,6 +10,7 @@
 //	  ARM-SEED/checkpoint-N/   what the trainer needs to go on after step N
 //	  ARM-SEED/final/          the adapter, in PEFT's format
 //	  eval/MODEL-PROMPT.jsonl.gz     one line per reply; MODEL is "base" or ARM-SEED, PROMPT the arm whose system message was used
+//	  eval/MODEL-PROMPT-test.jsonl.gz  the same on the whole test split, where the plan asks for it
 //	  phases.jsonl             seconds, device seconds and peak memory per phase
 //	  checks.json              checks that only the trainer could make
 //	  rounds.jsonl             the Climb ledger: what was changed between attempts, and what came out

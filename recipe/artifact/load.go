@@ -139,14 +139,14 @@ func Load(fsys fs.FS) (*Record, error) {
 		r.Runs = append(r.Runs, t)
 	}
 	for _, e := range r.Plan.Evaluations() {
-		rec := EvalRecord{EvalRun: e, File: EvalFile(e.Model, e.Prompt)}
+		rec := EvalRecord{EvalRun: e, File: EvalFile(e)}
 		if rec.Replies, err = readGzip[Reply](fsys, rec.File); errors.Is(err, fs.ErrNotExist) {
 			r.Missing = append(r.Missing, rec.File)
 			continue
 		} else if err != nil {
 			return nil, err
 		}
-		inOrder(r.Plan, rec.Replies)
+		inOrder(r.Plan.TasksOf(e), rec.Replies)
 		r.Evals = append(r.Evals, rec)
 	}
 	if r.Phases, err = readLog[Phase](fsys, PhasesFile); err != nil {
@@ -171,9 +171,9 @@ func Load(fsys fs.FS) (*Record, error) {
 }
 
 // inOrder sorts replies as WriteEval writes them, so that what is made from them does not depend on the order of the lines.
-func inOrder(p experiment.Plan, replies []Reply) {
-	pos := make(map[int]int, len(p.Data.Holdout.Tasks))
-	for i, t := range p.Data.Holdout.Tasks {
+func inOrder(tasks []experiment.Task, replies []Reply) {
+	pos := make(map[int]int, len(tasks))
+	for i, t := range tasks {
 		pos[t.Index] = i
 	}
 	slices.SortStableFunc(replies, func(a, b Reply) int {

@@ -144,24 +144,25 @@ func (r *Run) WriteChecks(cs []Check) error {
 }
 
 // EvalFile is the path of an evaluation inside the run folder, with slashes.
-func EvalFile(model, prompt string) string { return EvalDir + "/" + model + "-" + prompt + ".jsonl.gz" }
+func EvalFile(e experiment.EvalRun) string { return EvalDir + "/" + e.Name() + ".jsonl.gz" }
 
 // HasEval says whether the evaluation is done.
 func (r *Run) HasEval(e experiment.EvalRun) bool {
-	_, err := os.Stat(r.path(EvalFile(e.Model, e.Prompt)))
+	_, err := os.Stat(r.path(EvalFile(e)))
 	return err == nil
 }
 
 // ReadEval returns the replies of an evaluation that is done.
 func (r *Run) ReadEval(e experiment.EvalRun) ([]Reply, error) {
-	return readGzip[Reply](os.DirFS(r.dir), EvalFile(e.Model, e.Prompt))
+	return readGzip[Reply](os.DirFS(r.dir), EvalFile(e))
 }
 
-// WriteEval writes all replies of one evaluation at once, sorted by the holdout's order and sample. It checks that the replies are
-// exactly Samples of every held-out task.
+// WriteEval writes all replies of one evaluation at once, sorted by the split's order and sample. It checks that the replies are
+// exactly the planned number of samples of every task that the evaluation is planned on.
 func (r *Run) WriteEval(e experiment.EvalRun, replies []Reply) error {
+	tasks, samples := r.plan.TasksOf(e), r.plan.SamplesOf(e)
 	pos := map[int]int{}
-	for i, t := range r.plan.Data.Holdout.Tasks {
+	for i, t := range tasks {
 		pos[t.Index] = i
 	}
 	seen := map[[2]int]bool{}
@@ -169,16 +170,16 @@ func (r *Run) WriteEval(e experiment.EvalRun, replies []Reply) error {
 		rp := &replies[i]
 		at, ok := pos[rp.Task]
 		switch key := [2]int{rp.Task, rp.Sample}; {
-		case !ok || r.plan.Data.Holdout.Tasks[at].SHA256 != rp.TaskSHA256:
-			return fmt.Errorf("artifact: %s: task %d (%.12s) is not a held-out task of the plan", e.Name(), rp.Task, rp.TaskSHA256)
-		case rp.Sample < 0 || rp.Sample >= r.plan.Evaluation.Samples || seen[key]:
+		case !ok || tasks[at].SHA256 != rp.TaskSHA256:
+			return fmt.Errorf("artifact: %s: task %d (%.12s) is not a task that the plan evaluates on", e.Name(), rp.Task, rp.TaskSHA256)
+		case rp.Sample < 0 || rp.Sample >= samples || seen[key]:
 			return fmt.Errorf("artifact: %s: task %d: sample %d is out of range or given twice", e.Name(), rp.Task, rp.Sample)
 		default:
 			seen[key] = true
 		}
 	}
-	if want := len(pos) * r.plan.Evaluation.Samples; len(replies) != want {
-		return fmt.Errorf("artifact: %s: expected %d replies (%d tasks x %d samples), found %d", e.Name(), want, len(pos), r.plan.Evaluation.Samples, len(replies))
+	if want := len(pos) * samples; len(replies) != want {
+		return fmt.Errorf("artifact: %s: expected %d replies (%d tasks x %d samples), found %d", e.Name(), want, len(pos), samples, len(replies))
 	}
 	sorted := slices.Clone(replies)
 	slices.SortFunc(sorted, func(a, b Reply) int {
@@ -191,7 +192,7 @@ func (r *Run) WriteEval(e experiment.EvalRun, replies []Reply) error {
 	if err != nil {
 		return err
 	}
-	return writeNew(r.path(EvalFile(e.Model, e.Prompt)), data)
+	return writeNew(r.path(EvalFile(e)), data)
 }
 
 // Seal writes the manifest and so declares the run complete. It checks that every planned training run and evaluation is there.

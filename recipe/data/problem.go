@@ -29,6 +29,7 @@ func (p Problem) ID() string { return fmt.Sprintf("%s[%d]", p.Split, p.Index) }
 type Set struct {
 	Name           string // "gsm8k" or "mini"
 	Train, Holdout []Problem
+	Test           []Problem // the whole split that Holdout was drawn from; empty where it is not evaluated on
 }
 
 // Tasks are the problems as an experiment's plan lists them. keepText only where this project wrote the questions.

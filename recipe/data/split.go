@@ -27,7 +27,7 @@ func OriginalSplit() Split {
 }
 
 // Draw picks the problems of a split, in the split's order. A row that the data does not have, or a row named twice, is
-// an error: it means that the split was drawn on other data.
+// an error: it means that the split was drawn on other data. Test is left empty: it is the caller's to ask for g.Test.
 func (g *GSM8K) Draw(s Split) (Set, error) {
 	train, err := pick("train", g.Train, s.Train)
 	if err != nil {

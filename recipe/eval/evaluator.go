@@ -7,7 +7,6 @@ import (
 	"teamtalk/model/tokenizer"
 	"teamtalk/recipe/artifact"
 	"teamtalk/recipe/data"
-	"teamtalk/recipe/experiment"
 )
 
 // Evaluator is an opened list of evaluations. Which replies share a batch, and at which place of it, is fixed by the list and
@@ -122,7 +121,8 @@ func (e *Evaluator) request(at, from int, shift int64) model.Request {
 			p := model.Prompt{Keys: make([]model.Key, s.Samples)}
 			if job < len(e.jobs) && i < len(e.o.Problems) { // the others fill the batch up to its shape
 				p.IDs = e.prompts[job][i]
-				seed := experiment.Eval.Seed(e.jobs[job].Run.Seed + shift)
+				run := e.jobs[job].Run
+				seed := run.Stream().Seed(run.Seed + shift)
 				for sample := range p.Keys {
 					p.Keys[sample] = model.NewKey(seed, uint64(e.o.Problems[i].Index), uint64(sample))
 				}

@@ -22,9 +22,10 @@ type Settings struct {
 	Seed         int64      `json:"seed"`
 	Streams      Streams    `json:"streams"`
 	Model        Model      `json:"model"`
-	TrainSHA256  string     `json:"train_sha256"`   // hash of the train split
-	TrainTasks   int        `json:"train_tasks"`    // how many
-	Holdout      string     `json:"holdout_sha256"` // hash of the held-out split
+	TrainSHA256  string     `json:"train_sha256"`          // hash of the train split
+	TrainTasks   int        `json:"train_tasks"`           // how many
+	Holdout      string     `json:"holdout_sha256"`        // hash of the held-out split
+	Test         string     `json:"test_sha256,omitempty"` // hash of the whole test split, where it is evaluated on
 	Training     Training   `json:"training"`
 	Evaluation   Evaluation `json:"evaluation"`
 	Runtime      Runtime    `json:"runtime"`
@@ -50,14 +51,18 @@ func (p *Plan) RunConfig(arm string, seed int64, rt Runtime) (RunConfig, error) 
 	if err != nil {
 		return RunConfig{}, err
 	}
-	return RunConfig{
+	c := RunConfig{
 		Version: Version, PlanSHA256: hash, Run: Run{RunName(arm, seed), arm, seed},
 		Settings: Settings{
-			SystemPrompt: a.System, Seed: seed, Streams: NewStreams(seed), Model: p.Model,
+			SystemPrompt: a.System, Seed: seed, Streams: p.Streams(seed), Model: p.Model,
 			TrainSHA256: p.Data.Train.SHA256, TrainTasks: len(p.Data.Train.Tasks), Holdout: p.Data.Holdout.SHA256,
 			Training: p.Training, Evaluation: p.Evaluation, Runtime: rt,
 		},
-	}, nil
+	}
+	if p.Data.Test != nil {
+		c.Settings.Test = p.Data.Test.SHA256
+	}
+	return c, nil
 }
 
 // Difference is one setting in which two configurations differ. Path is dotted, e.g. "training.learning_rate"; A and B are JSON, or

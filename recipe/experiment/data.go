@@ -14,6 +14,7 @@ type Data struct {
 	Draw    string `json:"draw"`   // how the split was drawn, in words, enough to draw it again
 	Train   Split  `json:"train"`
 	Holdout Split  `json:"holdout"`
+	Test    *Split `json:"test,omitempty"` // the whole test split, where the plan evaluates on it
 }
 
 // Split is an ordered list of tasks taken from one named split of the source.
@@ -109,10 +110,15 @@ func OverlapControl(train, holdout []Task) (caught bool) {
 
 // validate checks one split after the other.
 func (d *Data) validate() error {
-	for _, s := range []struct {
+	type named struct {
 		name string
 		Split
-	}{{"train", d.Train}, {"holdout", d.Holdout}} {
+	}
+	splits := []named{{"train", d.Train}, {"holdout", d.Holdout}}
+	if d.Test != nil {
+		splits = append(splits, named{"test", *d.Test})
+	}
+	for _, s := range splits {
 		if len(s.Tasks) == 0 {
 			return fmt.Errorf("data: %s has no tasks", s.name)
 		}

@@ -103,11 +103,15 @@ type ModelConfig struct {
 
 // Comparison is B minus A in Metric.
 type Comparison struct {
-	A      string `json:"a"`      // arm name
-	B      string `json:"b"`      // arm name
-	Prompt string `json:"prompt"` // PromptOwn or PromptPlain
-	Metric string `json:"metric"` // "pass@1"
+	A      string `json:"a"`               // arm name
+	B      string `json:"b"`               // arm name
+	Prompt string `json:"prompt"`          // PromptOwn or PromptPlain
+	Metric string `json:"metric"`          // "pass@1"
+	Tasks  string `json:"tasks,omitempty"` // "": the held-out tasks; TasksTest: the whole test split
 }
+
+// TasksTest names the whole test split in an [EvalRun] and a [Comparison].
+const TasksTest = "test"
 
 // Prompt choices of an evaluation.
 const (
@@ -216,6 +220,19 @@ func (p *Plan) Validate() error {
 		if c.Prompt != PromptOwn && c.Prompt != PromptPlain {
 			return bad("comparison prompt %q: expected %q or %q", c.Prompt, PromptOwn, PromptPlain)
 		}
+		switch t := p.Evaluation.Test; {
+		case c.Tasks == "":
+		case c.Tasks != TasksTest:
+			return bad("comparison tasks %q: expected none, for the held-out tasks, or %q", c.Tasks, TasksTest)
+		case t == nil || !slices.Contains(t.Prompts, c.Prompt):
+			return bad("a comparison on the whole test split under the prompt %q needs an evaluation that samples it: evaluation.test with that prompt", c.Prompt)
+		}
+	}
+	if p.Primary.Tasks != "" {
+		return bad("the primary comparison is on the held-out tasks; found tasks %q", p.Primary.Tasks)
+	}
+	if (p.Evaluation.Test == nil) != (p.Data.Test == nil) {
+		return bad("evaluation.test and data.test go together: expected both or neither")
 	}
 	if !(p.Margin > 0 && p.Margin < 1) {
 		return bad("margin %v: expected a share between 0 and 1", p.Margin)
@@ -225,6 +242,11 @@ func (p *Plan) Validate() error {
 	}
 	if dup := Overlap(p.Data.Train.Tasks, p.Data.Holdout.Tasks); len(dup) > 0 {
 		return bad("%d held-out tasks are also train tasks, first %s", len(dup), dup[0])
+	}
+	if p.Data.Test != nil {
+		if dup := Overlap(p.Data.Train.Tasks, p.Data.Test.Tasks); len(dup) > 0 {
+			return bad("%d tasks of the test split are also train tasks, first train %d = test %d (text %.12s)", len(dup), dup[0].Train, dup[0].Holdout, dup[0].SHA256)
+		}
 	}
 	return nil
 }

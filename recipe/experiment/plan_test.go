@@ -28,6 +28,22 @@ func testPlan(t *testing.T) Plan {
 	return p
 }
 
+// onTestSplit is testPlan with an evaluation on a test split of six tasks, the four held-out ones among them.
+func onTestSplit(t *testing.T) Plan {
+	t.Helper()
+	p := testPlan(t)
+	n := 1
+	if err := p.Apply(Overrides{TestSamples: &n}); err != nil {
+		t.Fatal(err)
+	}
+	test := NewSplit("test", append(slices.Clone(p.Data.Holdout.Tasks), NewTask(4, "one more?", "1", false), NewTask(5, "and one?", "2", false)))
+	p.Data.Test = &test
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func TestHashCoversEverySetting(t *testing.T) {
 	base := testPlan(t)
 	want, err := base.Hash()
@@ -82,9 +98,22 @@ func TestValidateRefuses(t *testing.T) {
 		}, "train 99 = holdout 2"},
 		{"a gold answer changed without the split's hash", func(p *Plan) { p.Data.Holdout.Tasks[0].Gold = "8" }, "hash"},
 		{"text that is not the hashed text", func(p *Plan) { p.Data.Train.Tasks[0].Text = "other" }, "text does not have the hash"},
+		{"the test split is evaluated on, and there is none", func(p *Plan) { p.Data.Test = nil }, "go together"},
+		{"a test split that nothing evaluates on", func(p *Plan) { p.Evaluation.Test, p.Secondary = nil, nil }, "go together"},
+		{"no sample of it", func(p *Plan) { p.Evaluation.Test.Samples = 0 }, "at least 1"},
+		{"no prompt for it", func(p *Plan) { p.Evaluation.Test.Prompts = nil }, "prompts"},
+		{"a prompt for it that nobody knows", func(p *Plan) { p.Evaluation.Test.Prompts = []string{"team"} }, `prompt "team"`},
+		{"a comparison on it that its replies cannot give", func(p *Plan) { p.Evaluation.Test.Prompts = []string{PromptPlain} }, `under the prompt "own"`},
+		{"a comparison on tasks that nobody knows", func(p *Plan) { p.Secondary[1].Tasks = "validation" }, `tasks "validation"`},
+		{"the primary comparison is the held-out tasks'", func(p *Plan) { p.Primary.Tasks = TasksTest }, "primary"},
+		{"a train task in the test split, beyond the held-out tasks", func(p *Plan) {
+			test := NewSplit("test", append(p.Data.Test.Tasks, NewTask(50, "TRAIN problem 3?", "3", false)))
+			p.Data.Test = &test
+		}, "train 3 = test 50"},
+		{"a gold answer of the test split changed without its hash", func(p *Plan) { p.Data.Test.Tasks[0].Gold = "8" }, "data: test: the tasks hash"},
 		{"another version", func(p *Plan) { p.Version = 2 }, "version"},
 	} {
-		p := testPlan(t)
+		p := onTestSplit(t)
 		c.change(&p)
 		err := p.Validate()
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -160,6 +189,80 @@ func TestEvaluations(t *testing.T) {
 	}
 }
 
+// On the whole test split: after all others, the untrained model first, then seed by seed every arm.
+func TestEvaluationsOnTheTestSplit(t *testing.T) {
+	p := onTestSplit(t)
+	ordinary := len(p.Evaluations()) - 6
+	for _, c := range []struct {
+		prompts []string
+		want    []string
+	}{
+		{[]string{PromptOwn}, []string{"base-baseline-test", "base-recipe-test", "baseline-17-baseline-test", "recipe-17-recipe-test", "baseline-18-baseline-test", "recipe-18-recipe-test"}},
+		{[]string{PromptOwn, PromptPlain}, []string{"base-baseline-test", "base-recipe-test", "baseline-17-baseline-test", "recipe-17-recipe-test", "recipe-17-baseline-test",
+			"baseline-18-baseline-test", "recipe-18-recipe-test", "recipe-18-baseline-test"}},
+	} {
+		p.Evaluation.Test.Prompts = c.prompts
+		var got []string
+		for i, e := range p.Evaluations() {
+			switch {
+			case (e.Tasks == TasksTest) != (i >= ordinary):
+				t.Errorf("evaluation %d is %s", i, e.Name())
+			case e.Tasks == TasksTest:
+				got = append(got, e.Name())
+				if len(p.TasksOf(e)) != 6 || p.SamplesOf(e) != 1 || e.Stream() != EvalTest {
+					t.Errorf("%s: %d tasks x %d from the stream %s, want 6 x 1 from %s", e.Name(), len(p.TasksOf(e)), p.SamplesOf(e), e.Stream(), EvalTest)
+				}
+			case len(p.TasksOf(e)) != 4 || p.SamplesOf(e) != 4 || e.Stream() != Eval:
+				t.Errorf("%s: %d tasks x %d from the stream %s, want 4 x 4 from %s", e.Name(), len(p.TasksOf(e)), p.SamplesOf(e), e.Stream(), Eval)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("under %q: %q, want %q", c.prompts, got, c.want)
+		}
+	}
+}
+
+func TestApplyTestSamples(t *testing.T) {
+	for _, c := range []struct {
+		preset      string
+		samples     int
+		want        int // samples of the plan, 0: not evaluated on
+		override    string
+		comparisons int
+		why         string
+	}{
+		{"qwen", 1, 1, "", 1, "the preset's own number is no change"},
+		{"qwen", 3, 3, "test.samples_per_task=3", 1, "more of the same"},
+		{"qwen", 0, 0, "test.samples_per_task=0", 0, "left out, and the comparison on it with it"},
+		{"mini", 2, 2, "test.samples_per_task=2", 1, "added, for problems of one's own"},
+		{"mini", 0, 0, "", 0, "the mini preset has none"},
+	} {
+		p, err := Preset(c.preset)
+		if err == nil {
+			err = p.Apply(Overrides{TestSamples: &c.samples})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		samples, comparisons := 0, 0
+		if p.Evaluation.Test != nil {
+			samples = p.Evaluation.Test.Samples
+		}
+		for _, s := range p.Secondary {
+			if s.Tasks == TasksTest {
+				comparisons++
+			}
+		}
+		if got := strings.Join(p.Overrides, " "); samples != c.want || got != c.override || comparisons != c.comparisons {
+			t.Errorf("%s with %d: %d samples, overrides %q, %d comparisons; want %d, %q, %d: %s", c.preset, c.samples, samples, got, comparisons, c.want, c.override, c.comparisons, c.why)
+		}
+	}
+	p, n := testPlan(t), -1
+	if err := p.Apply(Overrides{TestSamples: &n}); err == nil || !strings.Contains(err.Error(), "expected 0 or more") {
+		t.Errorf("-1 samples: error %v", err)
+	}
+}
+
 func TestApplyRecordsWhatIsNotThePreset(t *testing.T) {
 	p := testPlan(t)
 	if err := p.Apply(Overrides{Arm: "recipe", Steps: 80, Seeds: []int64{17, 18}}); err != nil {
@@ -178,7 +281,7 @@ func TestApplyRecordsWhatIsNotThePreset(t *testing.T) {
 
 func TestStreams(t *testing.T) {
 	seen := map[uint64]string{}
-	for _, s := range []Stream{LoRAInit, DataOrder, Sampling, Eval} {
+	for _, s := range []Stream{LoRAInit, DataOrder, Sampling, Eval, EvalTest} {
 		for seed := range int64(50) {
 			v := s.Seed(seed)
 			if v >= 1<<53 {

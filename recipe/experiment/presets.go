@@ -24,8 +24,8 @@ func Preset(name string) (Plan, error) {
 		},
 		TrainArms: []string{"baseline", "recipe"},
 		Seeds:     []int64{17, 18},
-		Primary:   Comparison{"baseline", "recipe", PromptOwn, "pass@1"},
-		Secondary: []Comparison{{"baseline", "recipe", PromptPlain, "pass@1"}},
+		Primary:   Comparison{A: "baseline", B: "recipe", Prompt: PromptOwn, Metric: "pass@1"},
+		Secondary: []Comparison{{A: "baseline", B: "recipe", Prompt: PromptPlain, Metric: "pass@1"}},
 		Margin:    0.03,
 	}
 	t := Training{
@@ -47,12 +47,21 @@ func Preset(name string) (Plan, error) {
 	case "qwen":
 		t.LearningRate, t.LoRA.R, t.LoRA.LoraAlpha, t.MaxCompletionLength = 1e-4, 32, 64, 512
 		p.Arms = arms(plainQwen, teamQwen)
+		e.Test = &TestEvaluation{Samples: 1, Prompts: []string{PromptOwn}}
+		p.Secondary = append(p.Secondary, p.onTest())
 	default:
 		return Plan{}, fmt.Errorf("experiment: unknown preset %q: expected one of %q", name, PresetNames)
 	}
 	e.MaxCompletionLength = t.MaxCompletionLength // the same cap for training and evaluation, and for both arms
 	p.Training, p.Evaluation = t, e
 	return p, nil
+}
+
+// onTest is the primary comparison on the whole test split.
+func (p *Plan) onTest() Comparison {
+	c := p.Primary
+	c.Tasks = TasksTest
+	return c
 }
 
 func arms(plain, team string) []Arm {
@@ -67,6 +76,8 @@ type Overrides struct {
 	Arm   string  // train only this arm
 	Seeds []int64 // train these seeds
 	Steps int     // max_steps
+	// TestSamples is the number of replies to each task of the whole test split; 0 leaves that evaluation out, nil changes nothing.
+	TestSamples *int
 }
 
 // Apply changes the plan and records each change in Plan.Overrides, so that the report can say that this was not the preset.
@@ -89,5 +100,32 @@ func (p *Plan) Apply(o Overrides) error {
 		p.Training.MaxSteps = o.Steps
 		p.Overrides = append(p.Overrides, fmt.Sprintf("max_steps=%d", o.Steps))
 	}
+	if o.TestSamples != nil {
+		return p.setTestSamples(*o.TestSamples)
+	}
+	return nil
+}
+
+// setTestSamples changes, adds or takes out the evaluation on the whole test split, and the comparison on it.
+func (p *Plan) setTestSamples(n int) error {
+	now, e := 0, &p.Evaluation
+	if e.Test != nil {
+		now = e.Test.Samples
+	}
+	switch {
+	case n < 0:
+		return fmt.Errorf("experiment: %d samples per task of the test split: expected 0 or more", n)
+	case n == now:
+		return nil
+	case n == 0:
+		e.Test = nil
+		p.Secondary = slices.DeleteFunc(slices.Clone(p.Secondary), func(c Comparison) bool { return c.Tasks == TasksTest })
+	case e.Test == nil:
+		e.Test = &TestEvaluation{Samples: n, Prompts: []string{PromptOwn}}
+		p.Secondary = append(slices.Clone(p.Secondary), p.onTest())
+	default:
+		e.Test = &TestEvaluation{Samples: n, Prompts: e.Test.Prompts}
+	}
+	p.Overrides = append(p.Overrides, fmt.Sprintf("test.samples_per_task=%d", n))
 	return nil
 }

@@ -1,6 +1,9 @@
 package experiment
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Training holds every setting of GRPO and LoRA, shared by all arms. Names and meanings are TRL's GRPOConfig, transformers'
 // TrainingArguments and PEFT's LoraConfig; what TRL leaves to a default is written out.
@@ -65,6 +68,15 @@ type Evaluation struct {
 	Prompts             []string `json:"prompts"`   // PromptOwn, PromptPlain
 	Ks                  []int    `json:"ks"`        // pass@k
 	BaseSeed            int64    `json:"base_seed"` // the untrained model has no training seed; this feeds its eval stream
+	// Test asks for the whole test split as well; nil: the held-out tasks alone.
+	Test *TestEvaluation `json:"test,omitempty"`
+}
+
+// TestEvaluation is the evaluation on every task of the test split, of which the held-out tasks are a draw: fewer samples of many more
+// tasks. What it does not name is as in [Evaluation]. The untrained model answers under every arm's prompt.
+type TestEvaluation struct {
+	Samples int      `json:"samples_per_task"`
+	Prompts []string `json:"prompts"` // of the trained runs: PromptOwn, PromptPlain
 }
 
 func (t *Training) validate() error {
@@ -97,7 +109,14 @@ func (e *Evaluation) validate() error {
 	case len(e.Prompts) == 0:
 		return fmt.Errorf("evaluation: no prompts")
 	}
-	for _, p := range e.Prompts {
+	prompts := e.Prompts
+	if t := e.Test; t != nil {
+		if t.Samples < 1 || len(t.Prompts) == 0 {
+			return fmt.Errorf("evaluation: test: expected samples_per_task of at least 1 and prompts, found %d and %q", t.Samples, t.Prompts)
+		}
+		prompts = slices.Concat(prompts, t.Prompts)
+	}
+	for _, p := range prompts {
 		if !oneOf(p, PromptOwn, PromptPlain) {
 			return fmt.Errorf("evaluation: prompt %q: expected %q or %q", p, PromptOwn, PromptPlain)
 		}

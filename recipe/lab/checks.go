@@ -22,27 +22,38 @@ func (l *Lab) checks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(l.run.WriteChecks([]artifact.Check{apart, same}), l.phase("checks", nil, start, 0))
+	return errors.Join(l.run.WriteChecks(append(apart, same)), l.phase("checks", nil, start, 0))
 }
 
-// contamination looks for held-out problems among the train problems.
-func (l *Lab) contamination() (artifact.Check, error) {
+// contamination looks among the train problems for held-out problems and, where the plan evaluates on it, for those of the whole test
+// split.
+func (l *Lab) contamination() ([]artifact.Check, error) {
+	held, err := l.apart("contamination", "held-out", l.problems.Holdout)
+	if err != nil || l.Plan.Evaluation.Test == nil {
+		return []artifact.Check{held}, err
+	}
+	test, err := l.apart("contamination-test", "test", l.problems.Test)
+	return []artifact.Check{held, test}, err
+}
+
+// apart compares the train problems with others, which are called what.
+func (l *Lab) apart(id, what string, others []data.Problem) (artifact.Check, error) {
 	words := data.GramWords
 	if l.Plan.Data.Source == "mini" {
 		words = 0 // problems from one template share long runs of words by design
 	}
-	c := artifact.Check{ID: "contamination", Source: "lambert2025evaluation", Status: artifact.Pass}
-	c.Title = "No held-out problem is among the train problems, by text"
+	c := artifact.Check{ID: id, Source: "lambert2025evaluation", Status: artifact.Pass}
+	c.Title = fmt.Sprintf("No %s problem is among the train problems, by text", what)
 	if words > 0 {
-		c.Title = fmt.Sprintf("No held-out problem shares its text, or %d words in a row, with a train problem", words)
+		c.Title = fmt.Sprintf("No %s problem shares its text, or %d words in a row, with a train problem", what, words)
 	}
-	found, err := data.CheckContamination(l.problems.Train, l.problems.Holdout, words)
+	found, err := data.CheckContamination(l.problems.Train, others, words)
 	if err != nil {
 		return c, err
 	}
-	c.Value = fmt.Sprintf("%d shared, %d held-out texts compared with %d train texts", len(found.Hits), found.Holdout, found.Train)
+	c.Value = fmt.Sprintf("%d shared, %d %s texts compared with %d train texts", len(found.Hits), found.Holdout, what, found.Train)
 	c.Control = artifact.Control{
-		Planted: fmt.Sprintf("%d held-out problems in disguise among the train problems", found.Control.Planted),
+		Planted: fmt.Sprintf("%d %s problems in disguise among the train problems", found.Control.Planted, what),
 		Caught:  found.Control.Caught == found.Control.Planted,
 	}
 	switch {
@@ -65,6 +76,9 @@ func (l *Lab) determinism(ctx context.Context) (artifact.Check, error) {
 	recorded := map[string]string{}
 	at := func(name string, task, sample int) string { return fmt.Sprintf("%s %d %d", name, task, sample) }
 	for _, e := range l.Plan.Evaluations() {
+		if e.Tasks != "" {
+			continue // the first batch is of held-out tasks
+		}
 		replies, err := l.run.ReadEval(e)
 		if err != nil {
 			return c, err

@@ -5,33 +5,66 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"teamtalk/model"
 	"teamtalk/recipe/artifact"
+	"teamtalk/recipe/data"
 	"teamtalk/recipe/eval"
 	"teamtalk/recipe/experiment"
 	"teamtalk/recipe/grpo"
 )
 
-// evaluate runs the planned evaluations that are not there yet.
+// evaluate runs the planned evaluations on the held-out tasks that are not there yet. Their evaluator stays open for the checks.
 func (l *Lab) evaluate(ctx context.Context) error {
-	jobs, err := l.jobs()
+	start := time.Now()
+	jobs, err := l.jobs("")
 	if err != nil {
 		return err
 	}
+	if l.evaluator, err = l.newEvaluator(jobs, l.problems.Holdout, l.Plan.Evaluation); err != nil {
+		return err
+	}
+	return l.sample(ctx, "eval", start, l.evaluator, jobs)
+}
+
+// evaluateTest does the same on the whole test split. It has an evaluator of its own: other problems and another number of samples make
+// other batches.
+func (l *Lab) evaluateTest(ctx context.Context) error {
+	settings := l.Plan.Evaluation
+	if settings.Test == nil {
+		return nil
+	}
+	start := time.Now()
+	settings.Samples = settings.Test.Samples
+	jobs, err := l.jobs(experiment.TasksTest)
+	if err != nil || !slices.ContainsFunc(jobs, func(j eval.Job) bool { return !j.Done }) {
+		return err
+	}
+	evaluator, err := l.newEvaluator(jobs, l.problems.Test, settings)
+	if err != nil {
+		return err
+	}
+	defer evaluator.Close()
+	return l.sample(ctx, "eval-test", start, evaluator, jobs)
+}
+
+// sample runs the jobs that are not done, and records what that cost since start as a phase.
+func (l *Lab) sample(ctx context.Context, phase string, start time.Time, evaluator *eval.Evaluator, jobs []eval.Job) error {
 	var names []string
 	for _, j := range jobs {
 		if !j.Done {
 			names = append(names, j.Run.Name())
 		}
 	}
-	start, tokens := time.Now(), int64(0)
-	if l.evaluator, err = l.newEvaluator(jobs, start); err != nil || len(names) == 0 {
-		return err
+	if len(names) == 0 {
+		return nil
 	}
-	l.say("evaluating %v, %d problems x %d", names, len(l.problems.Holdout), l.Plan.Evaluation.Samples)
-	err = l.evaluator.Evaluate(ctx, func(j eval.Job, replies []artifact.Reply) error {
+	tokens := int64(0)
+	of := jobs[0].Run
+	l.say("evaluating %v, %d problems x %d", names, len(l.Plan.TasksOf(of)), l.Plan.SamplesOf(of))
+	err := evaluator.Evaluate(ctx, func(j eval.Job, replies []artifact.Reply) error {
 		right := 0
 		for _, r := range replies {
 			tokens += int64(r.Tokens)
@@ -42,14 +75,17 @@ func (l *Lab) evaluate(ctx context.Context) error {
 		l.say("%s: %d of %d right", j.Run.Name(), right, len(replies))
 		return l.run.WriteEval(j.Run, replies)
 	})
-	return errors.Join(err, l.phase("eval", names, start, tokens))
+	return errors.Join(err, l.phase(phase, names, start, tokens))
 }
 
-// jobs are all planned evaluations, with the adapters of the trained models.
-func (l *Lab) jobs() ([]eval.Job, error) {
+// jobs are all planned evaluations on the held-out tasks or on the whole test split, with the adapters of the trained models.
+func (l *Lab) jobs(tasks string) ([]eval.Job, error) {
 	adapters := map[string]map[string][]float32{}
 	var jobs []eval.Job
 	for _, e := range l.Plan.Evaluations() {
+		if e.Tasks != tasks {
+			continue
+		}
 		arm, err := l.Plan.Arm(e.Prompt)
 		if err != nil {
 			return nil, err
@@ -70,7 +106,7 @@ func (l *Lab) jobs() ([]eval.Job, error) {
 	return jobs, nil
 }
 
-func (l *Lab) newEvaluator(jobs []eval.Job, start time.Time) (*eval.Evaluator, error) {
+func (l *Lab) newEvaluator(jobs []eval.Job, problems []data.Problem, settings experiment.Evaluation) (*eval.Evaluator, error) {
 	t := l.Plan.Training.LoRA
 	lora := model.LoRA{Rank: t.R, Alpha: t.LoraAlpha, Targets: t.TargetModules}
 	if err := lora.Validate(); err != nil {
@@ -80,9 +116,10 @@ func (l *Lab) newEvaluator(jobs []eval.Job, start time.Time) (*eval.Evaluator, e
 	for _, id := range l.Plan.Model.StopTokenIDs {
 		stop = append(stop, int32(id))
 	}
+	start := time.Now()
 	return eval.New(jobs, eval.Options{
-		Device: l.Device, Weights: l.weights, Tokenizer: l.tokenizer, LoRA: lora, Problems: l.problems.Holdout,
-		Settings: l.Plan.Evaluation, Stop: stop, Slots: 4, Rows: l.evalRows(), Grade: artifact.Grade,
+		Device: l.Device, Weights: l.weights, Tokenizer: l.tokenizer, LoRA: lora, Problems: problems,
+		Settings: settings, Stop: stop, Slots: 4, Rows: l.evalRows(), Grade: artifact.Grade,
 		Progress: func(done, all int) {
 			spent := time.Since(start)
 			left := time.Duration(float64(spent) / float64(done) * float64(all-done))

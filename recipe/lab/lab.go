@@ -28,20 +28,23 @@ type Options struct {
 	// AnyData accepts data files whose sums are not the published ones.
 	AnyData bool
 	Out     string // the run's folder, which must not exist; "" takes a new one under runs
-	// Resume is a run's folder to go on with; Preset, Out, Arm, Seeds and Steps are then the plan's, and what is left open of
+	// Resume is a run's folder to go on with; Preset, Out, Arm, Seeds, Steps and TestSamples are then the plan's, and what is left open of
 	// Backend, Lockstep, Rows and EvalRows is what the run was begun with.
-	Resume  string
-	Arm     string
-	Seeds   []int64
-	Steps   int
-	Backend backend.Kind
+	Resume string
+	Arm    string
+	Seeds  []int64
+	Steps  int
+	// TestSamples is the number of replies to each task of the whole test split; 0: none, nil: the preset's.
+	TestSamples *int
+	Backend     backend.Kind
 	// Lockstep is how many runs share one pass through the frozen model; 0: all of them.
 	Lockstep int
 	// Rows of a training micro-batch, and replies sampled at once in evaluations; 0 chooses.
 	Rows, EvalRows int
 	// Change, if set, edits the plan before it is fixed: for other experiments than the preset's.
 	Change func(*experiment.Plan) error
-	// Problems, if set, are trained on and held out instead of the preset's; to be given again to resume.
+	// Problems, if set, are trained on and held out instead of the preset's; to be given again to resume. Their Test is used if the plan
+	// evaluates on it.
 	Problems *data.Set
 	// StopAfter ends training after this many steps as an interruption would; 0: never.
 	StopAfter int
@@ -162,7 +165,7 @@ func (l *Lab) Run(ctx context.Context) error {
 	if err := l.phase("load", nil, start, 0); err != nil {
 		return err
 	}
-	for _, part := range []func(context.Context) error{l.train, l.evaluate, l.checks} {
+	for _, part := range []func(context.Context) error{l.train, l.evaluate, l.evaluateTest, l.checks} {
 		if err := part(ctx); errors.Is(err, grpo.ErrInterrupted) {
 			return fmt.Errorf("%w: finished steps and runs are kept; go on with: %s", err, l.GoOn())
 		} else if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

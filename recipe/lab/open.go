@@ -25,7 +25,7 @@ func (l *Lab) preset() (experiment.Plan, error) {
 	if err != nil {
 		return plan, err
 	}
-	if err := plan.Apply(experiment.Overrides{Arm: l.options.Arm, Seeds: l.options.Seeds, Steps: l.options.Steps}); err != nil {
+	if err := plan.Apply(experiment.Overrides{Arm: l.options.Arm, Seeds: l.options.Seeds, Steps: l.options.Steps, TestSamples: l.options.TestSamples}); err != nil {
 		return plan, err
 	}
 	if l.options.Change != nil {
@@ -155,6 +155,7 @@ func (l *Lab) openData(ctx context.Context) error {
 		if l.problems, err = g.Draw(split); err != nil {
 			return err
 		}
+		l.problems.Test = g.Test
 		d.Draw = split.Rule
 		for _, f := range []struct{ name, sum string }{{data.GSM8KTrainFile, g.Hashes.Train}, {data.GSM8KTestFile, g.Hashes.Test}} {
 			st, err := os.Stat(filepath.Join(dir, f.name))
@@ -166,10 +167,20 @@ func (l *Lab) openData(ctx context.Context) error {
 	}
 	d.Train = experiment.NewSplit(l.problems.Train[0].Split, data.Tasks(l.problems.Train, own))
 	d.Holdout = experiment.NewSplit(l.problems.Holdout[0].Split, data.Tasks(l.problems.Holdout, own))
+	if l.Plan.Evaluation.Test != nil {
+		if len(l.problems.Test) == 0 {
+			return fmt.Errorf("the plan evaluates on the whole test split, and %s has none beyond its %d held-out problems: plan 0 samples of it", d.Source, len(l.problems.Holdout))
+		}
+		test := experiment.NewSplit(l.problems.Test[0].Split, data.Tasks(l.problems.Test, own))
+		d.Test = &test
+	}
 	if l.options.Resume != "" {
 		if p := l.Plan.Data; p.Train.SHA256 != d.Train.SHA256 || p.Holdout.SHA256 != d.Holdout.SHA256 {
 			return fmt.Errorf("the problems are not those that %s was planned with: expected train %.12s and holdout %.12s, found %.12s and %.12s; name the same folder with -data",
 				l.Dir, p.Train.SHA256, p.Holdout.SHA256, d.Train.SHA256, d.Holdout.SHA256)
+		}
+		if p := l.Plan.Data.Test; p != nil && p.SHA256 != d.Test.SHA256 {
+			return fmt.Errorf("the test split is not the one that %s was planned with: expected %.12s, found %.12s; name the same folder with -data", l.Dir, p.SHA256, d.Test.SHA256)
 		}
 		return nil
 	}

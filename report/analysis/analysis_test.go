@@ -41,7 +41,7 @@ func record(t *testing.T, seeds []int64, right counts) *artifact.Record {
 		if !ok {
 			continue
 		}
-		er := artifact.EvalRecord{EvalRun: e, File: artifact.EvalFile(e.Model, e.Prompt)}
+		er := artifact.EvalRecord{EvalRun: e, File: artifact.EvalFile(e)}
 		for i, k := range ks {
 			for s := range 4 {
 				r := artifact.Sampled{Task: tasks[i].Index, Sample: s, Text: "Solver: 3+4=7", Tokens: 10 * (i + 1), FinishReason: artifact.Stop, Verdict: artifact.Verdict{Reward: artifact.Graded(0), Reason: "not_equal"}}

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"teamtalk/recipe/experiment"
@@ -105,15 +106,33 @@ const (
 	TalkRecipe   = "talk_recipe" // share of conversations: trained minus untrained, recipe's prompt
 	PassKey      = "pass_k"      // primary at the largest k
 	LengthKey    = "length"      // primary in mean tokens
+
+	Test   = "test" // the primary comparison on the whole test split; the others there are called OnTest of their keys
+	CutKey = "cut"  // there alone: primary in the share of replies that are cut off
 )
 
-// contrasts computes every contrast that the evaluations at hand allow.
-func (r *Report) contrasts() error {
+// OnTest is the key of a contrast on the whole test split that has the key given on the held-out tasks.
+func OnTest(key string) string {
+	if key == Primary {
+		return Test
+	}
+	return "test_" + key
+}
+
+// contrasts computes every contrast that the evaluations on the held-out tasks, or on the whole test split, allow. It returns their keys.
+func (r *Report) contrasts(tasks string) (order []string, err error) {
 	plan := &r.Plan
+	named := func(key string) string {
+		if tasks == experiment.TasksTest {
+			return OnTest(key)
+		}
+		return key
+	}
 	add := func(key string, a, b *Row, metric string, c stats.Comparison, err error) error {
 		if err != nil {
-			return fmt.Errorf("analysis: %s: %w", key, err)
+			return fmt.Errorf("analysis: %s: %w", named(key), err)
 		}
+		key = named(key)
 		con := newContrast(key, a.Key, b.Key, metric, c, append(append([]string{}, a.Files...), b.Files...))
 		if len(a.Runs) == 0 && len(b.Runs) == 0 {
 			con.Verdict, con.Reason = "", "" // one model that no training made: nothing to train again
@@ -125,10 +144,10 @@ func (r *Report) contrasts() error {
 			con.Sentence, con.Spread = c.Sentence(stats.Names{A: a.Display, B: b.Display, Metric: metric}), c.RunSpread()
 		}
 		r.Contrasts[key] = con
-		r.ContrastOrder = append(r.ContrastOrder, key)
+		order = append(order, key)
 		return nil
 	}
-	row := func(arm, prompt string) *Row { return r.Rows[rowKey(arm, prompt)] }
+	row := func(arm, prompt string) *Row { return r.Rows[rowKey(arm, prompt, tasks)] }
 	promptOf := func(c experiment.Comparison, arm string) string {
 		if c.Prompt == experiment.PromptPlain {
 			return plan.BaselineArm().Name
@@ -137,18 +156,22 @@ func (r *Report) contrasts() error {
 	}
 	two := func(key string, cmp experiment.Comparison) error {
 		a, b := row(cmp.A, promptOf(cmp, cmp.A)), row(cmp.B, promptOf(cmp, cmp.B))
-		if a == nil || b == nil {
+		if cmp.Tasks != tasks || a == nil || b == nil {
 			return nil
 		}
 		c, err := stats.Compare(a.right(), b.right(), plan.Margin)
 		return add(key, a, b, "pass@1", c, err)
 	}
 	if err := two(Primary, plan.Primary); err != nil {
-		return err
+		return nil, err
 	}
 	for _, s := range plan.Secondary {
-		if err := two(s.Prompt, s); err != nil {
-			return err
+		key := s.Prompt
+		if s.Tasks != "" && s.Prompt == experiment.PromptOwn {
+			key = Primary
+		}
+		if err := two(key, s); err != nil {
+			return nil, err
 		}
 	}
 	A, B := plan.Primary.A, plan.Primary.B
@@ -157,49 +180,56 @@ func (r *Report) contrasts() error {
 	if basePlain != nil && baseTeam != nil {
 		c, err := stats.CompareSameRuns(basePlain.right(), baseTeam.right(), plan.Margin)
 		if err := add(PromptCost, basePlain, baseTeam, "pass@1", c, err); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if basePlain != nil && ownA != nil {
 		c, err := stats.CompareFixed(basePlain.right(), ownA.right(), plan.Margin, others(ownB)...)
 		if err := add(GainBaseline, basePlain, ownA, "pass@1", c, err); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if baseTeam != nil && ownB != nil {
 		c, err := stats.CompareFixed(baseTeam.right(), ownB.right(), plan.Margin, others(ownA)...)
 		if err := add(GainRecipe, baseTeam, ownB, "pass@1", c, err); err != nil {
-			return err
+			return nil, err
 		}
 		talk := func(e *Eval) []stats.Cell { return e.Talk }
 		c, err = stats.CompareFixed(baseTeam.outcomes(talk), ownB.outcomes(talk), plan.Margin)
 		if err := add(TalkRecipe, baseTeam, ownB, "talk", c, err); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if ownB != nil && plainB != nil {
+	if ownB != nil && plainB != nil && slices.Equal(ownB.Runs, plainB.Runs) { // of an unfinished run one may be there without the other
 		c, err := stats.CompareSameRuns(ownB.right(), plainB.right(), plan.Margin)
 		if err := add(Memory, ownB, plainB, "pass@1", c, err); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if ownA != nil && ownB != nil {
-		if k := largest(plan.Evaluation.Ks); k > 1 {
+		if k := largest(r.ks(tasks)); k > 1 {
 			a, errA := ownA.right().PassAtK(k)
 			b, errB := ownB.right().PassAtK(k)
 			if errA == nil && errB == nil {
 				c, err := stats.CompareRates(a, b, plan.Margin)
 				if err := add(PassKey, ownA, ownB, fmt.Sprintf("pass@%d", k), c, err); err != nil {
-					return err
+					return nil, err
 				}
 			}
 		}
 		c, err := stats.CompareRates(ownA.lengths(), ownB.lengths(), 0)
 		if err := add(LengthKey, ownA, ownB, "tokens", c, err); err != nil {
-			return err
+			return nil, err
+		}
+		if tasks == experiment.TasksTest {
+			cut := func(e *Eval) []stats.Cell { return e.Cut }
+			c, err := stats.Compare(ownA.outcomes(cut), ownB.outcomes(cut), plan.Margin)
+			if err := add(CutKey, ownA, ownB, "cut off", c, err); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return nil
+	return order, nil
 }
 
 func others(row *Row) []stats.Outcomes {

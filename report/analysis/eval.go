@@ -107,7 +107,7 @@ func newEval(rec artifact.EvalRecord, tasks []experiment.Task, ks []int) (*Eval,
 		r := &rec.Replies[i]
 		t, ok := at[r.Task]
 		if !ok {
-			return nil, fmt.Errorf("analysis: %s holds a reply to task %d, which is not held out by the plan", rec.File, r.Task)
+			return nil, fmt.Errorf("analysis: %s holds a reply to task %d, which the plan does not evaluate it on", rec.File, r.Task)
 		}
 		if r.Verdict.Reward == nil {
 			e.Ungraded++

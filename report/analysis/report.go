@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"teamtalk/recipe/artifact"
 	"teamtalk/recipe/experiment"
 )
@@ -37,6 +39,19 @@ type Report struct {
 	Flips         map[string]int       `json:"flips"`
 	Settings      []SettingDiff        `json:"arm_differences"` // per pair of arms at one seed
 	Totals        Totals               `json:"totals"`
+	// Test lists what was computed from the evaluations on the whole test split; absent where the plan has none.
+	Test *TestSplit `json:"test,omitempty"`
+}
+
+// TestSplit is the part of a report that is about the whole test split. What it lists is in Evals, Rows and Contrasts; the lists beside those
+// name what is about the held-out tasks alone.
+type TestSplit struct {
+	Tasks         int      `json:"tasks"`
+	HeldOut       int      `json:"held_out"` // how many of them are held-out tasks too, compared by text
+	Replies       int      `json:"replies"`
+	EvalOrder     []string `json:"eval_order"`
+	RowOrder      []string `json:"row_order"`
+	ContrastOrder []string `json:"contrast_order"`
 }
 
 // Identity names the run by content.
@@ -74,16 +89,23 @@ func New(rec *artifact.Record) (*Report, error) {
 		Sessions: rec.Sessions, Evals: map[string]*Eval{}, Rows: map[string]*Row{}, Contrasts: map[string]*Contrast{}, Curves: map[string]*Curve{},
 		Flips: map[string]int{string(Won): 0, string(Lost): 0, string(Both): 0, string(Neither): 0}, Rounds: rec.Rounds,
 	}
-	holdout := rec.Plan.Data.Holdout.Tasks
+	holdout, held := rec.Plan.Data.Holdout.Tasks, 0
 	r.Plan.Data.Train.Tasks, r.Plan.Data.Holdout.Tasks = nil, nil
-	for _, rec := range rec.Evals {
-		e, err := newEval(rec, holdout, r.Plan.Evaluation.Ks)
+	r.testSplit(&rec.Plan)
+	for _, x := range rec.Evals {
+		e, err := newEval(x, rec.Plan.TasksOf(x.EvalRun), r.ks(x.Tasks))
 		if err != nil {
 			return nil, err
 		}
 		r.Evals[e.Name()] = e
-		r.EvalOrder = append(r.EvalOrder, e.Name())
 		r.Totals.Replies += e.Replies
+		if x.Tasks == experiment.TasksTest {
+			r.Test.EvalOrder = append(r.Test.EvalOrder, e.Name())
+			r.Test.Replies += e.Replies
+			continue
+		}
+		r.EvalOrder = append(r.EvalOrder, e.Name())
+		held += e.Replies
 	}
 	for _, run := range r.Plan.Runs() {
 		r.PlannedRuns = append(r.PlannedRuns, run.Name)
@@ -97,16 +119,57 @@ func New(rec *artifact.Record) (*Report, error) {
 			r.DoneRuns = append(r.DoneRuns, c.Name)
 		}
 	}
-	r.Cost = newCost(rec.Phases, len(r.DoneRuns), r.Totals.Replies)
-	if err := r.rows(); err != nil {
+	r.Cost = newCost(rec.Phases, len(r.DoneRuns), held)
+	var err error
+	if r.RowOrder, err = r.rows(""); err != nil {
 		return nil, err
 	}
-	if err := r.contrasts(); err != nil {
+	if r.ContrastOrder, err = r.contrasts(""); err != nil {
 		return nil, err
+	}
+	if r.Test != nil {
+		if r.Test.RowOrder, err = r.rows(experiment.TasksTest); err != nil {
+			return nil, err
+		}
+		if r.Test.ContrastOrder, err = r.contrasts(experiment.TasksTest); err != nil {
+			return nil, err
+		}
 	}
 	r.design()
 	r.tasks(holdout)
 	return r, r.armDifferences(rec)
+}
+
+// testSplit begins the part about the whole test split, where the plan has it, and takes the list of its tasks out of the report's plan.
+func (r *Report) testSplit(plan *experiment.Plan) {
+	if plan.Evaluation.Test == nil {
+		return
+	}
+	var split experiment.Split
+	if plan.Data.Test != nil {
+		split = *plan.Data.Test
+	}
+	r.Test = &TestSplit{Tasks: len(split.Tasks)}
+	held := map[string]bool{}
+	for _, t := range plan.Data.Holdout.Tasks {
+		held[t.SHA256] = true
+	}
+	for _, t := range split.Tasks {
+		if held[t.SHA256] {
+			r.Test.HeldOut++
+		}
+	}
+	split.Tasks = nil
+	r.Plan.Data.Test = &split
+}
+
+// ks are the k of pass@k that an evaluation's number of samples allows.
+func (r *Report) ks(tasks string) []int {
+	if tasks == "" {
+		return r.Plan.Evaluation.Ks
+	}
+	samples := r.Plan.SamplesOf(experiment.EvalRun{Tasks: tasks})
+	return slices.DeleteFunc(slices.Clone(r.Plan.Evaluation.Ks), func(k int) bool { return k > samples })
 }
 
 func (r *Report) armDifferences(rec *artifact.Record) error {

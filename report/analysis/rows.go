@@ -11,10 +11,11 @@ import (
 // Row is one row of the arm table: the untrained model, or all runs of an arm, under one arm's prompt.
 type Row struct {
 	Key     string                      `json:"key"`
-	Display string                      `json:"display"` // how the write-up calls it
-	Model   string                      `json:"model"`   // experiment.Base or an arm's name
-	Prompt  string                      `json:"prompt"`  // an arm's name
-	Own     bool                        `json:"own"`     // the prompt it was trained with
+	Display string                      `json:"display"`         // how the write-up calls it
+	Model   string                      `json:"model"`           // experiment.Base or an arm's name
+	Prompt  string                      `json:"prompt"`          // an arm's name
+	Tasks   string                      `json:"tasks,omitempty"` // as in experiment.EvalRun
+	Own     bool                        `json:"own"`             // the prompt it was trained with
 	Trained bool                        `json:"trained"`
 	Runs    []string                    `json:"runs,omitempty"` // run names; none for the untrained model
 	Evals   []string                    `json:"evals"`
@@ -45,7 +46,9 @@ func (r *Report) display(w *Row) string {
 	return model + ", " + prompt
 }
 
-func rowKey(model, prompt string) string { return model + "-" + prompt }
+func rowKey(model, prompt, tasks string) string {
+	return experiment.EvalRun{Model: model, Prompt: prompt, Tasks: tasks}.Name()
+}
 
 func (w *Row) outcomes(of func(*Eval) []stats.Cell) stats.Outcomes {
 	o := make(stats.Outcomes, len(w.evals))
@@ -67,8 +70,9 @@ func (w *Row) lengths() stats.Rates {
 	return out
 }
 
-// rows groups the evaluations: the untrained model under each prompt, each arm under its own prompt, each arm under the plain one.
-func (r *Report) rows() error {
+// rows groups the evaluations on the held-out tasks or on the whole test split: the untrained model under each prompt, each arm under its own
+// prompt, each arm under the plain one. It returns the keys of those that have replies.
+func (r *Report) rows(tasks string) (order []string, err error) {
 	plan := &r.Plan
 	type want struct {
 		model, prompt string
@@ -92,7 +96,7 @@ func (r *Report) rows() error {
 		}
 	}
 	for _, w := range wants {
-		row := &Row{Key: rowKey(w.model, w.prompt), Model: w.model, Prompt: w.prompt, Trained: w.model != experiment.Base}
+		row := &Row{Key: rowKey(w.model, w.prompt, tasks), Model: w.model, Prompt: w.prompt, Tasks: tasks, Trained: w.model != experiment.Base}
 		row.Own = row.Trained && w.model == w.prompt
 		names := []string{w.model}
 		if row.Trained {
@@ -102,7 +106,7 @@ func (r *Report) rows() error {
 			}
 		}
 		for _, model := range names {
-			e, ok := r.Evals[experiment.EvalRun{Model: model, Prompt: w.prompt}.Name()]
+			e, ok := r.Evals[rowKey(model, w.prompt, tasks)]
 			if !ok {
 				continue
 			}
@@ -117,12 +121,12 @@ func (r *Report) rows() error {
 		}
 		row.Display = r.display(row)
 		r.Rows[row.Key] = row
-		r.RowOrder = append(r.RowOrder, row.Key)
+		order = append(order, row.Key)
 	}
-	for _, key := range r.RowOrder {
+	for _, key := range order {
 		row := r.Rows[key]
 		var pooled []stats.Outcomes
-		for _, other := range r.RowOrder {
+		for _, other := range order {
 			// Arms under the prompts they were trained with lend each other their degrees of freedom, as in the primary comparison.
 			if o := r.Rows[other]; row.Trained && o.Own && o.Model != row.Model {
 				pooled = append(pooled, o.right())
@@ -130,12 +134,12 @@ func (r *Report) rows() error {
 		}
 		m, err := stats.ArmMean(row.right(), pooled...)
 		if err != nil {
-			return fmt.Errorf("analysis: %s: %w", key, err)
+			return nil, fmt.Errorf("analysis: %s: %w", key, err)
 		}
 		row.Mean, row.CITasks, row.CIRuns, row.CIBoth = Num(m.Value), m.CITasks, m.CIRuns, m.CIBoth
-		row.pool(plan.Evaluation.Ks)
+		row.pool(r.ks(tasks))
 	}
-	return nil
+	return order, nil
 }
 
 // pool adds the runs' cells task by task for shares, and averages over runs what is a mean.

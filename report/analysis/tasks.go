@@ -42,7 +42,7 @@ const (
 )
 
 func (r *Report) tasks(holdout []experiment.Task) {
-	a, b := r.Rows[rowKey(r.Plan.Primary.A, r.Plan.Primary.A)], r.Rows[rowKey(r.Plan.Primary.B, r.Plan.Primary.B)]
+	a, b := r.Rows[rowKey(r.Plan.Primary.A, r.Plan.Primary.A, "")], r.Rows[rowKey(r.Plan.Primary.B, r.Plan.Primary.B, "")]
 	share := func(w *Row, t int) (rate float64, talk, cut bool) {
 		var right, graded int
 		for _, e := range w.evals {
@@ -60,7 +60,8 @@ func (r *Report) tasks(holdout []experiment.Task) {
 	}
 	for t, h := range holdout {
 		task := Task{Index: h.Index, SHA256: h.SHA256, Gold: h.Gold, Text: h.Text, Cells: map[string]TaskCell{}, Delta: Num(math.NaN())}
-		for name, e := range r.Evals {
+		for _, name := range r.EvalOrder {
+			e := r.Evals[name]
 			task.Cells[name] = TaskCell{e.Right[t].Correct, e.Right[t].Samples, e.Talk[t].Correct, e.Cut[t].Correct, e.Talk[t].Samples}
 		}
 		if a != nil && b != nil {

@@ -32,7 +32,7 @@ func plain(t *testing.T) string {
 			t.Fatal(err)
 		}
 		plainDir = tmp
-		if err := artifacttest.Write(filepath.Join(tmp, "run"), artifacttest.Options{Tasks: 20, Steps: 4}); err != nil {
+		if err := artifacttest.Write(filepath.Join(tmp, "run"), artifacttest.Options{Tasks: 20, TestTasks: 30, Steps: 4}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,7 +49,7 @@ func synthetic(t *testing.T, o artifacttest.Options) string {
 		return dir
 	}
 	if o.Tasks == 0 {
-		o.Tasks, o.Steps = 20, 4
+		o.Tasks, o.TestTasks, o.Steps = 20, 30, 4
 	}
 	if err := artifacttest.Write(dir, o); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,14 @@ func checks(t *testing.T, dir string) map[string]artifact.Check {
 }
 
 func TestACleanRunPassesAndEveryControlIsCaught(t *testing.T) {
-	for id, c := range checks(t, synthetic(t, artifacttest.Options{Tasks: 60, Steps: 20})) {
+	for _, test := range []int{0, 600} { // a large test split does not dilute what is planted on the held-out tasks
+		clean(t, synthetic(t, artifacttest.Options{Tasks: 60, TestTasks: test, Steps: 20}))
+	}
+}
+
+func clean(t *testing.T, dir string) {
+	t.Helper()
+	for id, c := range checks(t, dir) {
 		switch {
 		case id == "determinism": // the simulation does not make it
 			if c.Status != artifact.NotRun {
@@ -155,6 +162,29 @@ func TestPlantedFaultsAreCaughtByName(t *testing.T) {
 		{"an advantage with its sign turned", "recipe-18/completions.jsonl.gz", func(d string) error {
 			return artifacttest.Replace(d, "recipe-18/completions.jsonl.gz", `"advantage":0.`, `"advantage":-0.`)
 		}, "advantages", "its group gives"},
+		{"an edited reply on the whole test split", "eval/recipe-18-recipe-test.jsonl.gz", func(d string) error {
+			return artifacttest.Replace(d, "eval/recipe-18-recipe-test.jsonl.gz", `\\boxed{`, `\\boxed{9`)
+		}, "regrade", "eval/recipe-18-recipe-test.jsonl.gz line"},
+		{"a reply on the whole test split that was taken out", "eval/recipe-17-recipe-test.jsonl.gz", func(d string) error {
+			return artifacttest.EditLines(d, "eval/recipe-17-recipe-test.jsonl.gz", func(l [][]byte) [][]byte { return l[:len(l)-1] })
+		}, "all_graded", "has 0 replies to task 29, planned 1"},
+		{"another test split in one run's configuration", "recipe-17/config.json", func(d string) error {
+			return artifacttest.Replace(d, "recipe-17/config.json", `"test_sha256": "`, `"test_sha256": "0`)
+		}, "holdout_pinned", "recipe-17 was started with test split 0"},
+		{"another stream for the replies to it", "recipe-17/config.json", func(d string) error {
+			return artifacttest.Replace(d, "recipe-17/config.json", `"eval_test": `, `"eval_test": 1`)
+		}, "seed_identity", "its streams"},
+		{"a rollout on a task of the test split that is not held out", "recipe-17/completions.jsonl.gz", func(d string) error {
+			return artifacttest.EditLines(d, "recipe-17/completions.jsonl.gz", func(l [][]byte) [][]byte {
+				rec, err := artifact.Load(os.DirFS(d))
+				if err != nil {
+					t.Fatal(err)
+				}
+				at := bytes.Index(l[0], []byte(`"task_sha256":"`)) + len(`"task_sha256":"`)
+				copy(l[0][at:], rec.Plan.Data.Test.Tasks[25].SHA256)
+				return l
+			})
+		}, "holdout_not_trained", "trained on task 25 of the test split"},
 	} {
 		dir := synthetic(t, artifacttest.Options{})
 		if err := c.plant(dir); err != nil {
@@ -187,6 +217,12 @@ func TestALeakedHoldoutRow(t *testing.T) {
 	f := disjointText(rec)
 	if want := fmt.Sprintf("train 7777 = holdout %d", rec.Plan.Data.Holdout.Tasks[5].Index); f.status != artifact.Fail || !strings.Contains(f.value, want) {
 		t.Errorf("%s: %q, expected a failure with %q", f.status, f.value, want)
+	}
+	other := rec.Plan.Data.Test.Tasks[25]
+	other.Index = 7777
+	rec.Plan.Data.Train.Tasks[len(rec.Plan.Data.Train.Tasks)-1] = other
+	if f := disjointText(rec); f.status != artifact.Fail || !strings.Contains(f.value, "1 of 30 tasks of the test split are also train tasks, first train 7777 = test 25") {
+		t.Errorf("%s: %q, expected a failure that names the task of the test split that is not held out", f.status, f.value)
 	}
 	rec.Plan.Data.Train = experiment.NewSplit("train", rec.Plan.Data.Train.Tasks)
 	if _, err := artifact.Create(filepath.Join(t.TempDir(), "x"), rec.Plan, artifact.Env{}); err == nil || !strings.Contains(err.Error(), "train tasks") {

@@ -13,12 +13,17 @@ import (
 // golds maps a task's hash to its answer in the plan.
 func golds(rec *artifact.Record) map[string]string {
 	m := make(map[string]string, len(rec.Plan.Data.Train.Tasks)+len(rec.Plan.Data.Holdout.Tasks))
-	for _, ts := range [][]experiment.Task{rec.Plan.Data.Train.Tasks, rec.Plan.Data.Holdout.Tasks} {
+	for _, ts := range [][]experiment.Task{rec.Plan.Data.Train.Tasks, rec.Plan.Data.Holdout.Tasks, testTasks(rec)} {
 		for _, t := range ts {
 			m[t.SHA256] = t.Gold
 		}
 	}
 	return m
+}
+
+// testTasks are those of the whole test split, where the plan evaluates on it.
+func testTasks(rec *artifact.Record) []experiment.Task {
+	return rec.Plan.TasksOf(experiment.EvalRun{Tasks: experiment.TasksTest})
 }
 
 // place is one reply and where it stands.
@@ -126,10 +131,14 @@ func allGraded(rec *artifact.Record) finding {
 			}
 			samples[e.Replies[i].Task]++
 		}
-		for _, t := range rec.Plan.Data.Holdout.Tasks {
-			if samples[t.Index] != rec.Plan.Evaluation.Samples {
-				return fail("%s has %d replies to task %d, planned %d", e.File, samples[t.Index], t.Index, rec.Plan.Evaluation.Samples)
+		tasks, planned := rec.Plan.TasksOf(e.EvalRun), rec.Plan.SamplesOf(e.EvalRun)
+		for _, t := range tasks {
+			if samples[t.Index] != planned {
+				return fail("%s has %d replies to task %d, planned %d", e.File, samples[t.Index], t.Index, planned)
 			}
+		}
+		if want := len(tasks) * planned; len(e.Replies) != want {
+			return fail("%s has %d replies, planned %d", e.File, len(e.Replies), want)
 		}
 		replies += len(e.Replies)
 	}

@@ -110,13 +110,26 @@ func truncation(rec *artifact.Record) finding {
 	return pass("at most %.1f%%, in %s", 100*worst, where)
 }
 
-// answered compares the arms of the primary comparison under their own prompts.
+// answered compares the arms of the primary comparison under their own prompts, on the held-out tasks and, where they were evaluated there,
+// on the whole test split.
 func answered(rec *artifact.Record) finding {
+	held := answeredOn(rec, "")
+	if test := answeredOn(rec, experiment.TasksTest); held.status == artifact.Pass && test.status != artifact.NotRun {
+		test.value += " on the whole test split"
+		if test.status == artifact.Fail {
+			return test
+		}
+		return pass("%s; %s", held.value, test.value)
+	}
+	return held
+}
+
+func answeredOn(rec *artifact.Record, tasks string) finding {
 	const bound = 0.1
 	share := func(arm string) (float64, bool) {
 		yes, n := 0, 0
 		for _, e := range rec.Evals {
-			if e.Prompt != arm || !ofArm(rec, e.Model, arm) {
+			if e.Tasks != tasks || e.Prompt != arm || !ofArm(rec, e.Model, arm) {
 				continue
 			}
 			for i := range e.Replies {

@@ -126,7 +126,7 @@ func seedIdentity(rec *artifact.Record) finding {
 	from := map[int64]string{}
 	for _, t := range rec.Runs {
 		run := t.Config.Run
-		if run.Name != experiment.RunName(run.Arm, run.Seed) || t.Config.Settings.Seed != run.Seed || t.Config.Settings.Streams != experiment.NewStreams(run.Seed) {
+		if run.Name != experiment.RunName(run.Arm, run.Seed) || t.Config.Settings.Seed != run.Seed || t.Config.Settings.Streams != rec.Plan.Streams(run.Seed) {
 			return fail("%s says seed %d, its settings say %d, and its streams are those of neither", run.Name, run.Seed, t.Config.Settings.Seed)
 		}
 		var tasks []int

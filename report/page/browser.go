@@ -160,6 +160,9 @@ func (r *writer) taskTable(where map[int]int, left int) string {
 	if left > 0 {
 		fmt.Fprintf(&b, "<p>The replies to %d tasks did not fit on this page; they are in <code>eval/*.jsonl.gz</code> of the run folder.</p>\n", left)
 	}
+	if t := r.doc.Test; t != nil && t.Replies > 0 {
+		fmt.Fprintf(&b, "<p>The %d replies on the whole test split are not on this page; they are in <code>eval/*-test.jsonl.gz</code> of the run folder.</p>\n", t.Replies)
+	}
 	b.WriteString(`<div class="scroll tall" role="region" tabindex="0" aria-labelledby="tasks-caption"><table id="tasks"><caption id="tasks-caption"><span class="cap">Every held-out task: right replies of graded ones, by model and prompt. A task opens with its replies.</span></caption><thead><tr>`)
 	sortable := func(label string, numeric bool) {
 		class := ""

@@ -13,11 +13,12 @@ import (
 var contrastTitles = map[string]string{
 	analysis.Primary: "Each arm under its own prompt",
 	analysis.Plain:   "Both arms under the plain prompt",
+	analysis.Test:    "The whole test split, each arm under its own prompt",
 }
 
 func forest(an *analysis.Report) (figure.Figure, bool, error) {
 	var rows []figure.ForestRow
-	for _, key := range []string{analysis.Primary, analysis.Plain} {
+	for _, key := range []string{analysis.Primary, analysis.Plain, analysis.Test} {
 		c, ok := an.Contrasts[key]
 		if !ok {
 			continue

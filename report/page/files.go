@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"teamtalk/recipe/artifact"
+	"teamtalk/recipe/experiment"
 	"teamtalk/report/analysis"
 )
 
@@ -134,17 +135,25 @@ func evalResults(an *analysis.Report) []byte {
 		return string(bytes.TrimSuffix(j.Bytes(), []byte("\n")))
 	}
 	fmt.Fprintf(&b, "# Written by the report of plan %.12s; a subset of the data set's %s split.\n", an.Run.PlanSHA256, an.Plan.Data.Holdout.From)
-	for _, key := range an.RowOrder {
+	order := an.RowOrder
+	if an.Test != nil {
+		order = slices.Concat(order, an.Test.RowOrder)
+	}
+	for _, key := range order {
 		row := an.Rows[key]
-		notes := fmt.Sprintf("%s; pass@1, %s; %d runs x %d tasks x %d samples, temperature %v, top_p %v; held-out subset, not the whole split",
-			row.Display, interval(row), max(1, len(row.Runs)), an.HoldoutTasks, an.Plan.Evaluation.Samples, an.Plan.Evaluation.Temperature, an.Plan.Evaluation.TopP)
+		tasks, samples, which, task := an.HoldoutTasks, an.Plan.Evaluation.Samples, "held-out subset, not the whole split", an.Plan.Data.Source+"-heldout-"+strconv.Itoa(an.HoldoutTasks)
+		if row.Tasks == experiment.TasksTest {
+			tasks, samples, which, task = an.Test.Tasks, an.Plan.Evaluation.Test.Samples, "the whole "+an.Plan.Data.Test.From+" split", an.Plan.Data.Source+"-"+an.Plan.Data.Test.From
+		}
+		notes := fmt.Sprintf("%s; pass@1, %s; %d runs x %d tasks x %d samples, temperature %v, top_p %v; %s",
+			row.Display, interval(row), max(1, len(row.Runs)), tasks, samples, an.Plan.Evaluation.Temperature, an.Plan.Evaluation.TopP, which)
 		if an.Plan.Preset == "mini" {
 			notes = "mini run, a demonstration; " + notes
 		}
 		if an.Run.Synthetic {
 			notes = "SYNTHETIC, not a result; " + notes
 		}
-		fmt.Fprintf(&b, "- dataset:\n    id: %s\n    task_id: %s\n  value: %s\n", q(id), q(an.Plan.Data.Source+"-heldout-"+strconv.Itoa(an.HoldoutTasks)), value(row.Mean))
+		fmt.Fprintf(&b, "- dataset:\n    id: %s\n    task_id: %s\n  value: %s\n", q(id), q(task), value(row.Mean))
 		if date != "" {
 			fmt.Fprintf(&b, "  date: %s\n", q(date))
 		}

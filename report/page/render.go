@@ -146,6 +146,8 @@ func (r *writer) from(tokens []any) []string {
 		return []string{artifact.PhasesFile}
 	case "rounds":
 		return []string{artifact.RoundsFile}
+	case "test":
+		return []string{artifact.ExperimentFile}
 	case "tasks", "flips", "sign_flip_p":
 		return append([]string{artifact.ExperimentFile}, primary()...)
 	case "arm_differences":

@@ -35,6 +35,19 @@ func TestEveryShapeHasAPage(t *testing.T) {
 			o.EditPlan = func(p *experiment.Plan) { p.Margin = 0.4 }
 		}), []string{"**Verdict: equivalent.**", "a detour, not a handicap"}, []string{"is not evidence that there is none"}},
 		{"the real preset", base(func(o *artifacttest.Options) { o.Preset = "qwen" }), []string{"What this run can show", "Solver:"}, []string{"mini run", "Mini run"}},
+		{"the whole test split", base(func(o *artifacttest.Options) { o.TestTasks = 50 }),
+			[]string{"### The whole test split", "On the whole test split of 50 tasks the difference is", "50 tasks, of which 20 are those held out (samples per task: 1)", "(samples per task: 1): the untrained model under every arm's prompt, every trained run under its own prompt.",
+				"the others are secondary", "| whole test split | `", "test.samples_per_task=1", "The whole test split, each arm under its own prompt: "}, nil},
+		{"the whole test split, under both prompts", base(func(o *artifacttest.Options) {
+			o.TestTasks = 30
+			o.EditPlan = func(p *experiment.Plan) {
+				p.Evaluation.Test.Samples, p.Evaluation.Test.Prompts = 2, []string{experiment.PromptOwn, experiment.PromptPlain}
+				p.Secondary = append(p.Secondary, experiment.Comparison{A: "baseline", B: "recipe", Prompt: experiment.PromptPlain, Metric: "pass@1", Tasks: experiment.TasksTest})
+			}
+		}), []string{"(samples per task: 2)", "its own and the plain prompt", "Recipe minus baseline, both under the plain prompt", "The recipe's runs without their prompt, minus with it"}, nil},
+		{"the whole test split, one seed", base(func(o *artifacttest.Options) { o.TestTasks, o.Seeds = 30, []int64{17} }), []string{"### The whole test split", "No interval over new training runs exists"}, nil},
+		{"the whole test split, one arm", base(func(o *artifacttest.Options) { o.TestTasks, o.Arm = 30, "recipe" }), []string{"### The whole test split", "What training added to the recipe"}, []string{"the verdict above does not read it"}},
+		{"the whole test split, nothing varies", base(func(o *artifacttest.Options) { o.TestTasks, o.Same = 30, true }), []string{"**Verdict: degenerate.**"}, nil},
 	} {
 		files, err := Build(os.DirFS(syntheticRun(t, c.o)), Options{})
 		if err != nil {

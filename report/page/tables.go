@@ -80,7 +80,7 @@ func (r *writer) tableByName(name string) (string, error) {
 		"arms": r.armTable, "shares": r.shareTable, "deltas": r.deltaTable, "others": r.otherTable, "components": r.componentTable, "designs": r.designTable,
 		"checks": r.checkTable, "phases": r.phaseTable, "rounds": r.roundTable, "flips": r.flipTable, "settings": r.settingTable,
 		"evaluation": r.evaluationTable, "proof": r.proofTable, "runs": r.runTable, "environment": r.environmentTable, "inputs": r.inputTable,
-		"curves": r.curveTable,
+		"curves": r.curveTable, "test arms": r.testArmTable, "test deltas": r.testDeltaTable,
 	}[name]
 	if !ok {
 		return "", fmt.Errorf("page: no table is called %q", name)
@@ -102,15 +102,8 @@ func (r *writer) armTable() (*grid, string) {
 	}
 	g := r.columns(head...)
 	for _, key := range r.doc.RowOrder {
-		w := r.doc.Rows[key]
-		each := make([]string, len(w.Each))
-		for i := range w.Each {
-			each[i] = g.b("3", "rows", key, "pass1_each", i)
-		}
-		if !w.Trained {
-			each = []string{"one model"}
-		}
-		cells := []string{g.b("text", "rows", key, "display"), strings.Join(each, ", "), g.b("3", "rows", key, "pass1"), g.scoped("ci_both", "3", "rows", key, "ci_both"), g.scoped("ci_tasks", "3", "rows", key, "ci_tasks")}
+		each := g.each(key)
+		cells := []string{g.b("text", "rows", key, "display"), each, g.b("3", "rows", key, "pass1"), g.scoped("ci_both", "3", "rows", key, "ci_both"), g.scoped("ci_tasks", "3", "rows", key, "ci_tasks")}
 		for _, k := range ks {
 			if k > 1 {
 				cells = append(cells, g.b("3", "rows", key, "pass", k))
@@ -119,6 +112,19 @@ func (r *writer) armTable() (*grid, string) {
 		g.row(cells...)
 	}
 	return g, "Every model under every prompt. ci_both is over new training runs and new tasks, ci_tasks over new tasks for these trained models; the untrained model has no training runs. pass@k is estimated inside each run and then averaged: samples of different runs are never pooled."
+}
+
+// each is the score of every run of a row.
+func (g *grid) each(key string) string {
+	w := g.r.doc.Rows[key]
+	each := make([]string, len(w.Each))
+	for i := range w.Each {
+		each[i] = g.b("3", "rows", key, "pass1_each", i)
+	}
+	if !w.Trained {
+		return "one model"
+	}
+	return strings.Join(each, ", ")
 }
 
 func (r *writer) shareTable() (*grid, string) {
@@ -161,20 +167,29 @@ func (r *writer) otherTable() (*grid, string) {
 		if !ok {
 			continue
 		}
-		format := "+3"
-		if c.Metric == "tokens" {
-			format = "+1"
-		}
-		reads := string(c.Verdict)
-		if reads == "" {
-			reads = map[string]string{"up": "higher", "down": "lower", "": "not separated"}[separated(c)]
-		}
-		if !c.CIBoth.OK() {
-			reads = "these models only"
-		}
-		g.row(label, g.b("text", "contrasts", key, "metric"), g.b(format, "contrasts", key, "delta"), g.scoped("ci_tasks", format, "contrasts", key, "ci_tasks"), g.scoped("ci_both", format, "contrasts", key, "ci_both"), reads)
+		format := formatOf(c)
+		g.row(label, g.b("text", "contrasts", key, "metric"), g.b(format, "contrasts", key, "delta"), g.scoped("ci_tasks", format, "contrasts", key, "ci_tasks"), g.scoped("ci_both", format, "contrasts", key, "ci_both"), reads(c))
 	}
 	return g, "Other differences, not planned as tests and not adjusted for their number. The baseline's replies under its own prompt are also its replies under the plain one, so that the rows share data." + r.cutNote(analysis.TalkRecipe, analysis.PromptCost, analysis.GainBaseline, analysis.GainRecipe, analysis.Memory, analysis.PassKey)
+}
+
+// formatOf is how a difference and its intervals are written.
+func formatOf(c *analysis.Contrast) string {
+	if c.Metric == "tokens" {
+		return "+1"
+	}
+	return "+3"
+}
+
+// reads says what a difference may be called.
+func reads(c *analysis.Contrast) string {
+	switch {
+	case !c.CIBoth.OK():
+		return "these models only"
+	case c.Verdict != "":
+		return string(c.Verdict)
+	}
+	return map[string]string{"up": "higher", "down": "lower", "": "not separated"}[separated(c)]
 }
 
 func (r *writer) componentTable() (*grid, string) {
@@ -412,6 +427,9 @@ func (r *writer) inputTable() (*grid, string) {
 	}
 	g.row("train split", g.b("code", "plan", "data", "train", "sha256"))
 	g.row("held-out split", g.b("code", "plan", "data", "holdout", "sha256"))
+	if r.doc.Plan.Data.Test != nil {
+		g.row("whole test split", g.b("code", "plan", "data", "test", "sha256"))
+	}
 	for i, f := range r.doc.Plan.Data.Files {
 		g.row("data, "+Code(f.Name), g.b("code", "plan", "data", "files", i, "sha256"))
 	}

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"teamtalk/recipe/artifact"
 	"teamtalk/recipe/experiment"
@@ -22,6 +23,7 @@ type Options struct {
 	Seeds     []int64  // training runs, the preset's
 	Arm       string   // train only this arm
 	Tasks     int      // held out, 120
+	TestTasks int      // in the whole test split, which begins with those held out and is evaluated on once; 0 leaves that evaluation out
 	Steps     int      // 40
 	Effect    float64  // true advantage of the recipe in logits, 0
 	RunSD     float64  // spread of training runs in logits, 0.1
@@ -57,7 +59,7 @@ func Write(dir string, o Options) error {
 		if err := run.WriteEval(e, w.evaluate(e)); err != nil {
 			return err
 		}
-		if err := run.AppendPhase(artifact.Phase{Name: "eval", Runs: []string{e.Model}, Seconds: 2.5, DeviceSeconds: 2.5, PeakHostBytes: 300 << 20}); err != nil {
+		if err := run.AppendPhase(artifact.Phase{Name: phase(e), Runs: []string{e.Model}, Seconds: 2.5, DeviceSeconds: 2.5, PeakHostBytes: 300 << 20}); err != nil {
 			return err
 		}
 	}
@@ -85,6 +87,13 @@ func Write(dir string, o Options) error {
 		return nil
 	}
 	return run.Seal()
+}
+
+func phase(e experiment.EvalRun) string {
+	if e.Tasks == experiment.TasksTest {
+		return "eval-test"
+	}
+	return "eval"
 }
 
 func def[T comparable](v *T, d T) {
@@ -123,13 +132,21 @@ func (w *world) plan() (experiment.Plan, error) {
 	if err := p.Apply(experiment.Overrides{Seeds: w.Seeds, Steps: w.Steps, Arm: w.Arm}); err != nil {
 		return p, err
 	}
+	if w.TestTasks > 0 {
+		one := 1
+		if err := p.Apply(experiment.Overrides{TestSamples: &one}); err != nil {
+			return p, err
+		}
+	} else {
+		p.Evaluation.Test = nil
+		p.Secondary = slices.DeleteFunc(p.Secondary, func(c experiment.Comparison) bool { return c.Tasks == experiment.TasksTest })
+	}
 	p.Model = experiment.Model{Name: "synthetic-" + w.Preset, Source: "synthetic", DType: "float32", ChatTemplate: "chatml", Parameters: 854144,
 		Files:  []experiment.File{{Name: "weights.bin", Bytes: 1, SHA256: fmt.Sprintf("%064x", 1)}},
 		Config: experiment.ModelConfig{Architecture: "Qwen2ForCausalLM", HiddenSize: 128, NumHiddenLayers: 4}}
 	w.difficulty, w.problems, w.armTask = map[string]float64{}, map[string]problem{}, map[string]float64{}
 	seen := map[string]bool{}
-	draw := func(n int) []experiment.Task {
-		var ts []experiment.Task
+	draw := func(n int, ts ...experiment.Task) []experiment.Task {
 		for len(ts) < n {
 			q := newProblem(w.rng)
 			if seen[q.text] {
@@ -145,6 +162,14 @@ func (w *world) plan() (experiment.Plan, error) {
 	}
 	p.Data = experiment.Data{Source: map[string]string{"mini": "mini", "qwen": "gsm8k"}[w.Preset], Draw: "simulated, in order",
 		Train: experiment.NewSplit("train", draw(512)), Holdout: experiment.NewSplit("test", draw(w.Tasks))}
+	if w.TestTasks > 0 {
+		// From numbers of its own, so that everything else is what it is without it.
+		rng := w.rng
+		w.rng = rand.New(rand.NewPCG(w.Seed, 1))
+		test := experiment.NewSplit("test", draw(w.TestTasks, slices.Clone(p.Data.Holdout.Tasks)...))
+		p.Data.Test = &test
+		w.rng = rng
+	}
 	if w.EditPlan != nil {
 		w.EditPlan(&p)
 	}
@@ -199,15 +224,16 @@ func (w *world) evaluate(e experiment.EvalRun) []artifact.Reply {
 		progress = 0
 	}
 	var rs []artifact.Reply
-	for _, t := range w.p.Data.Holdout.Tasks {
-		for s := range w.p.Evaluation.Samples {
+	tasks, samples := w.p.TasksOf(e), w.p.SamplesOf(e)
+	for _, t := range tasks {
+		for s := range samples {
 			rs = append(rs, artifact.Reply{Sampled: w.reply(t, s, e.Prompt, e.Model, progress)})
 		}
 	}
 	for i, text := range w.Hostile {
 		if i < len(rs) {
 			rs[i].Text = artifact.Text(text)
-			rs[i].Verdict, rs[i].Talk = artifact.Grade(rs[i].Text, w.p.Data.Holdout.Tasks[i/w.p.Evaluation.Samples].Gold)
+			rs[i].Verdict, rs[i].Talk = artifact.Grade(rs[i].Text, tasks[i/samples].Gold)
 		}
 	}
 	return rs
