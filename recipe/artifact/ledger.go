@@ -53,12 +53,12 @@ func Note(dir string, rd Round) error {
 }
 
 // Outcome is what the ledger says of an attempt: pass@1 of the arm that was worked on, the primary comparison's second, under its
-// own prompt, over all of its trained runs. The value is nil where the record holds no such evaluation.
+// own prompt on the held-out tasks, over all of its trained runs. The value is nil where the record holds no such evaluation.
 func (r *Record) Outcome() (value *float64, metric string) {
 	arm := r.Plan.Primary.B
 	right, graded := 0, 0
 	for _, e := range r.Evals {
-		if e.Model == experiment.Base || e.Prompt != arm || !r.trained(e.Model, arm) {
+		if e.Model == experiment.Base || e.Prompt != arm || e.Tasks != "" || !r.trained(e.Model, arm) {
 			continue
 		}
 		for _, rp := range e.Replies {

@@ -34,6 +34,9 @@ type Options struct {
 	Problems  []data.Problem
 	Settings  experiment.Evaluation
 	Stop      []int32
+	// Columns reserves room for prompts up to this length, so that one evaluation after another shares its programs; 0 takes the
+	// longest prompt's.
+	Columns int
 	// Slots is how many models answer in lockstep, Rows how many replies are sampled at once, all models together.
 	Slots, Rows int
 	// Grade judges a reply as it is stored.

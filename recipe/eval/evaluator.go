@@ -41,6 +41,7 @@ func (e *Evaluator) Close() { e.sampler.Close() }
 
 // encode tokenises every problem under every job's system message.
 func (e *Evaluator) encode() error {
+	e.columns = e.o.Columns
 	for _, j := range e.jobs {
 		var of [][]int32
 		for _, p := range e.o.Problems {

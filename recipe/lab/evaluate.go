@@ -116,10 +116,15 @@ func (l *Lab) newEvaluator(jobs []eval.Job, problems []data.Problem, settings ex
 	for _, id := range l.Plan.Model.StopTokenIDs {
 		stop = append(stop, int32(id))
 	}
+	// As much room for prompts in every evaluation, so that they share their programs.
+	columns, err := l.longestPrompt(slices.Concat(l.problems.Holdout, l.problems.Test))
+	if err != nil {
+		return nil, err
+	}
 	start := time.Now()
 	return eval.New(jobs, eval.Options{
 		Device: l.Device, Weights: l.weights, Tokenizer: l.tokenizer, LoRA: lora, Problems: problems,
-		Settings: settings, Stop: stop, Slots: 4, Rows: l.evalRows(), Grade: artifact.Grade,
+		Settings: settings, Stop: stop, Columns: columns, Slots: 4, Rows: l.evalRows(), Grade: artifact.Grade,
 		Progress: func(done, all int) {
 			spent := time.Since(start)
 			left := time.Duration(float64(spent) / float64(done) * float64(all-done))

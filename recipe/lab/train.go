@@ -23,10 +23,11 @@ func (l *Lab) train(ctx context.Context) error {
 	if m <= 0 || m > len(planned) {
 		m = len(planned)
 	}
-	rows, err := l.microBatchRows()
+	columns, err := l.longestPrompt(l.problems.Train)
 	if err != nil {
 		return err
 	}
+	rows, _ := grpo.MicroBatchShape(columns+l.Plan.Training.MaxCompletionLength, l.options.Rows)
 	groups := make([][]grpo.Run, (len(planned)+m-1)/m)
 	defer func() {
 		for _, g := range groups {
@@ -53,14 +54,14 @@ func (l *Lab) train(ctx context.Context) error {
 		if !slices.ContainsFunc(g, func(r grpo.Run) bool { return !r.Out.Done() }) {
 			continue
 		}
-		if err := l.trainGroup(ctx, g, rows); err != nil {
+		if err := l.trainGroup(ctx, g, rows, columns); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *Lab) trainGroup(ctx context.Context, group []grpo.Run, rows int) error {
+func (l *Lab) trainGroup(ctx context.Context, group []grpo.Run, rows, columns int) error {
 	var names []string
 	for _, r := range group {
 		names = append(names, r.Config.Run.Name)
@@ -69,7 +70,7 @@ func (l *Lab) trainGroup(ctx context.Context, group []grpo.Run, rows int) error 
 	start, tokens := time.Now(), int64(0)
 	err := grpo.Train(ctx, group, grpo.Options{
 		Device: l.Device, Weights: l.weights, Tokenizer: l.tokenizer, Problems: l.problems.Train, Grade: artifact.Grade,
-		Rows: rows, StopAfter: l.options.StopAfter,
+		Rows: rows, Columns: columns, StopAfter: l.options.StopAfter,
 		Progress: func(p grpo.Progress) {
 			l.say("%s", trainLine(p))
 			tokens += int64(p.Sampled)
@@ -78,16 +79,7 @@ func (l *Lab) trainGroup(ctx context.Context, group []grpo.Run, rows int) error 
 	return errors.Join(err, l.phase("train", names, start, tokens))
 }
 
-// microBatchRows is the number of rows of a training pass.
-func (l *Lab) microBatchRows() (int, error) {
-	longest, err := l.longestPrompt(l.problems.Train)
-	if err != nil {
-		return 0, err
-	}
-	rows, _ := grpo.MicroBatchShape(longest+l.Plan.Training.MaxCompletionLength, l.options.Rows)
-	return rows, nil
-}
-
+// longestPrompt is the number of tokens of the longest of some problems under any arm's prompt.
 func (l *Lab) longestPrompt(problems []data.Problem) (int, error) {
 	longest := 0
 	for _, a := range l.Plan.Arms {
