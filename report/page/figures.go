@@ -13,7 +13,7 @@ import (
 var contrastTitles = map[string]string{
 	analysis.Primary: "Each arm under its own prompt",
 	analysis.Plain:   "Both arms under the plain prompt",
-	analysis.Test:    "The whole test split, each arm under its own prompt",
+	analysis.Test:    "Own prompts, whole test split",
 }
 
 func forest(an *analysis.Report) (figure.Figure, bool, error) {

@@ -37,7 +37,7 @@ func TestEveryShapeHasAPage(t *testing.T) {
 		{"the real preset", base(func(o *artifacttest.Options) { o.Preset = "qwen" }), []string{"What this run can show", "Solver:"}, []string{"mini run", "Mini run"}},
 		{"the whole test split", base(func(o *artifacttest.Options) { o.TestTasks = 50 }),
 			[]string{"### The whole test split", "On the whole test split of 50 tasks the difference is", "50 tasks, of which 20 are those held out (samples per task: 1)", "(samples per task: 1): the untrained model under every arm's prompt, every trained run under its own prompt.",
-				"the others are secondary", "| whole test split | `", "test.samples_per_task=1", "The whole test split, each arm under its own prompt: "}, nil},
+				"the others are secondary", "| whole test split | `", "test.samples_per_task=1", "Own prompts, whole test split: "}, nil},
 		{"the whole test split, under both prompts", base(func(o *artifacttest.Options) {
 			o.TestTasks = 30
 			o.EditPlan = func(p *experiment.Plan) {
