@@ -124,7 +124,7 @@ func (l *Lab) newEvaluator(jobs []eval.Job, problems []data.Problem, settings ex
 	start := time.Now()
 	return eval.New(jobs, eval.Options{
 		Device: l.Device, Weights: l.weights, Tokenizer: l.tokenizer, LoRA: lora, Problems: problems,
-		Settings: settings, Stop: stop, Columns: columns, Slots: 4, Rows: l.evalRows(), Grade: artifact.Grade,
+		Settings: settings, Stop: stop, Columns: columns, Slots: 2, Rows: l.evalRows(), Grade: artifact.Grade,
 		Progress: func(done, all int) {
 			spent := time.Since(start)
 			left := time.Duration(float64(spent) / float64(done) * float64(all-done))

@@ -86,15 +86,13 @@ func TestStoppedAnywhereIsNeverStopped(t *testing.T) {
 	if !errors.Is(err, grpo.ErrInterrupted) || !strings.Contains(err.Error(), goOn) {
 		t.Fatalf("interrupted in the evaluations: error %v, want how to go on", err)
 	}
-	if r := record(t, dir); r.Manifest != nil || len(r.Evals) != 4 {
-		t.Fatalf("interrupted in the evaluations: manifest %v, %d evaluations; want none and the 4 that were done", r.Manifest, len(r.Evals))
+	if r := record(t, dir); r.Manifest != nil || len(r.Evals) != 2 {
+		t.Fatalf("interrupted in the evaluations: manifest %v, %d evaluations; want none and the 2 that were done", r.Manifest, len(r.Evals))
 	}
 
 	// As if it had been killed between two evaluations.
-	for _, name := range []string{in("eval", "base-recipe.jsonl.gz"), in("eval", "baseline-17-baseline.jsonl.gz")} {
-		if err := os.Remove(name); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.Remove(in("eval", "base-recipe.jsonl.gz")); err != nil {
+		t.Fatal(err)
 	}
 	if err := piece(resume, "evaluating", func(func()) {}); err != nil {
 		t.Fatal(err)
