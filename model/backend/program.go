@@ -155,8 +155,9 @@ func (d *Device) Compile(name string, inputs []shapes.Shape, build Build, opts .
 	p.exe, err = d.executable(text)
 	p.CompileTime = time.Since(start)
 	if err != nil {
-		return nil, fmt.Errorf("compiling %s for %s: %w", name, d.Kind, err)
+		return nil, fmt.Errorf("compiling %s for %s: %w", name, d.Kind, exhausted(err))
 	}
+	d.note(p)
 	return p, nil
 }
 
@@ -227,7 +228,7 @@ func (p *Program) Run(in ...*tensors.Tensor) (out []*tensors.Tensor, err error) 
 	}
 	results, err := exec.OnDeviceByNum(0).Done()
 	if err != nil {
-		return nil, fmt.Errorf("running %s: %w", p.name, err)
+		return nil, fmt.Errorf("running %s: %w", p.name, exhausted(err))
 	}
 	out = make([]*tensors.Tensor, len(results))
 	for i, b := range results {
