@@ -1,21 +1,8 @@
 package backend
 
-import (
-	"errors"
-	"strings"
-)
+import "strings"
 
-// ErrExhausted says that the device had not enough memory for a program or a buffer.
-var ErrExhausted = errors.New("the device's memory is exhausted")
-
-// exhausted makes errors.Is(err, ErrExhausted) true for XLA's RESOURCE_EXHAUSTED; the text stays XLA's.
-func exhausted(err error) error {
-	if err == nil || !strings.Contains(err.Error(), "RESOURCE_EXHAUSTED") {
-		return err
-	}
-	return exhaustedError{err}
+// Exhausted says whether an error is XLA's RESOURCE_EXHAUSTED: the device had not enough memory for a program or a buffer.
+func Exhausted(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "RESOURCE_EXHAUSTED")
 }
-
-type exhaustedError struct{ error }
-
-func (e exhaustedError) Unwrap() []error { return []error{e.error, ErrExhausted} }

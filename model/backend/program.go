@@ -155,7 +155,7 @@ func (d *Device) Compile(name string, inputs []shapes.Shape, build Build, opts .
 	p.exe, err = d.executable(text)
 	p.CompileTime = time.Since(start)
 	if err != nil {
-		return nil, fmt.Errorf("compiling %s for %s: %w", name, d.Kind, exhausted(err))
+		return nil, fmt.Errorf("compiling %s for %s: %w", name, d.Kind, err)
 	}
 	d.note(p)
 	return p, nil
@@ -228,7 +228,7 @@ func (p *Program) Run(in ...*tensors.Tensor) (out []*tensors.Tensor, err error) 
 	}
 	results, err := exec.OnDeviceByNum(0).Done()
 	if err != nil {
-		return nil, fmt.Errorf("running %s: %w", p.name, exhausted(err))
+		return nil, fmt.Errorf("running %s: %w", p.name, err)
 	}
 	out = make([]*tensors.Tensor, len(results))
 	for i, b := range results {

@@ -7,6 +7,7 @@ import (
 
 	"teamtalk/model"
 	"teamtalk/model/backend"
+	"teamtalk/model/backend/backendtest"
 	"teamtalk/model/checkpoint"
 	"teamtalk/recipe/cost"
 	"teamtalk/recipe/grpo"
@@ -34,6 +35,7 @@ func (nothing) ReadF32(string, []float32) error { return nil }
 
 // The estimate of a gradient pass against what XLA laid out for it.
 func TestEstimateOfACompiledPass(t *testing.T) {
+	backendtest.Need(t, "xla-cpu")
 	dev, err := backend.Open(backend.XLACPU)
 	if err != nil {
 		t.Fatal(err)
@@ -48,21 +50,25 @@ func TestEstimateOfACompiledPass(t *testing.T) {
 		config  checkpoint.Config
 		rows, t int
 		picks   int
+		runs    int
 	}{
-		{"small", small, 4, 64, 4 * 64},
-		{"more rows", small, 16, 64, 16 * 64},
-		{"long rows: attention outweighs the rest", small, 2, 512, 2 * 512},
-		{"a wide MLP", wide, 4, 64, 4 * 64},
-		{"many words: logits outweigh the rest", words, 4, 64, 4 * 64},
-		{"many words, few of them learnt", words, 4, 64, 64},
-		{"twice the layers", deep, 4, 64, 4 * 64},
+		{"small", small, 4, 64, 4 * 64, 1},
+		{"more rows", small, 16, 64, 16 * 64, 1},
+		{"long rows: attention outweighs the rest", small, 2, 512, 2 * 512, 1},
+		{"a wide MLP", wide, 4, 64, 4 * 64, 1},
+		{"many words: logits outweigh the rest", words, 4, 64, 4 * 64, 1},
+		{"many words, few of them learnt", words, 4, 64, 64, 1},
+		{"twice the layers", deep, 4, 64, 4 * 64, 1},
+		{"four runs: every row has adapters of its own", small, 8, 64, 8 * 64, 4},
+		{"four runs, few long rows", small, 4, 256, 4 * 256, 4},
+		{"four runs, many short rows", small, 16, 32, 16 * 32, 4},
 	} {
 		lora := model.LoRA{Rank: 8, Alpha: 16, Targets: checkpoint.Linears}
 		w, err := model.LoadWeights(dev, c.config, nothing{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := model.NewAdapters(dev, c.config, lora, []model.Key{model.NewKey(1)})
+		a, err := model.NewAdapters(dev, c.config, lora, make([]model.Key, c.runs))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,13 +87,69 @@ func TestEstimateOfACompiledPass(t *testing.T) {
 		a.Free()
 		w.Free()
 		m := cost.Model{Config: c.config, LoRA: lora, Bytes: 4}
-		e := m.Estimate(cost.Batch{Runs: 1, Rows: c.rows, T: c.t, Picks: c.picks})
+		e := m.Estimate(cost.Batch{Runs: c.runs, Rows: c.rows, T: c.t, Picks: c.picks})
 		// XLA counts the adapters and their gradients among the pass's inputs; the moments wait elsewhere.
-		measured := float64(got.Total()) + 8*m.Adapters()
+		measured := float64(got.Total()) + 8*float64(c.runs)*m.Adapters()
 		if ratio := e.Total() / measured; math.Abs(ratio-1) > 0.3 {
 			t.Errorf("%s: estimated %s, XLA takes %s GiB: %.2f of it, want within 30%%", c.why, e, cost.GiB(measured), ratio)
 		} else {
 			t.Logf("%s: %.2f of %.1f MiB", c.why, ratio, measured/(1<<20))
 		}
+	}
+}
+
+// What processes were seen to take, by the driver and by the operating system, without a sampler.
+func TestEstimateOfWholeProcesses(t *testing.T) {
+	r32 := model.LoRA{Rank: 32, Alpha: 64, Targets: checkpoint.Linears}
+	r16 := model.LoRA{Rank: 16, Alpha: 32, Targets: checkpoint.Linears}
+	mini := checkpoint.Config{HiddenSize: 128, IntermediateSize: 384, NumHiddenLayers: 4, NumAttentionHeads: 4, NumKeyValueHeads: 2, HeadDim: 32, VocabSize: 512, TieWordEmbeddings: true}
+	gpu, cpu := cost.Model{Config: qwen15, LoRA: r32, Bytes: 2}, cost.Model{Config: mini, LoRA: r16, Bytes: 4}
+	for _, c := range []struct {
+		why   string
+		model cost.Model
+		batch cost.Batch
+		want  float64 // GiB
+	}{
+		{"H200, logits at every token", gpu, cost.Batch{Runs: 1, Rows: 8, T: 704, Picks: 8 * 704, Overhead: cost.OnGPU}, 48.6},
+		{"CPU, 2 x 256", cpu, cost.Batch{Runs: 1, Rows: 2, T: 256, Picks: 448, Overhead: cost.OnCPU}, 0.434},
+		{"CPU, 4 x 256", cpu, cost.Batch{Runs: 1, Rows: 4, T: 256, Picks: 896, Overhead: cost.OnCPU}, 0.530},
+		{"CPU, 8 x 256", cpu, cost.Batch{Runs: 1, Rows: 8, T: 256, Picks: 1792, Overhead: cost.OnCPU}, 0.630},
+		{"CPU, 16 x 256", cpu, cost.Batch{Runs: 1, Rows: 16, T: 256, Picks: 3584, Overhead: cost.OnCPU}, 0.924},
+		{"CPU, 4 x 1024", cpu, cost.Batch{Runs: 1, Rows: 4, T: 1024, Picks: 3584, Overhead: cost.OnCPU}, 1.277},
+	} {
+		e := c.model.Estimate(c.batch)
+		ratio := e.Total() / (1 << 30) / c.want
+		t.Logf("%s: %s, measured %.3f: %.2f", c.why, e, c.want, ratio)
+		if math.Abs(ratio-1) > 0.3 {
+			t.Errorf("%s: estimated %s, measured %.3f GiB: %.2f of it, want within 30%%", c.why, e, c.want, ratio)
+		}
+	}
+}
+
+// The sampler and the gradient pass take turns: the larger counts, and the parts at the peak add up to the total.
+func TestEstimateTakesTheLargerTurn(t *testing.T) {
+	m := cost.Model{Config: qwen15, LoRA: model.LoRA{Rank: 32, Alpha: 64, Targets: checkpoint.Linears}, Bytes: 2}
+	for _, c := range []struct {
+		why   string
+		batch cost.Batch
+		has   string
+	}{
+		{"a large pass", cost.Batch{Runs: 1, Rows: 8, T: 704, Picks: 4928, Samples: 48, Columns: 768, Prompt: 256, Chunk: 12}, "activations"},
+		{"a large batch of replies", cost.Batch{Runs: 1, Rows: 1, T: 704, Picks: 616, Samples: 1920, Columns: 768, Prompt: 256, Chunk: 16}, "cache"},
+	} {
+		e := m.Estimate(c.batch)
+		total, found := 0.0, false
+		for _, p := range e.Peak() {
+			total += p.Bytes
+			found = found || p.Name == c.has
+		}
+		if !found || math.Abs(total/e.Total()-1) > 1e-12 || !strings.Contains(e.String(), c.has) {
+			t.Errorf("%s: %s does not show %s, or its parts come to %s", c.why, e, c.has, cost.GiB(total))
+		}
+	}
+	// 1920 rows of 768 columns, 28 layers, keys and values of 2 heads of 128 in bf16, twice.
+	e := m.Estimate(cost.Batch{Runs: 1, Samples: 1920, Columns: 768})
+	if got, want := e.Sampler[0].Bytes, 2.0*1920*768*28*2*2*128*2; got != want {
+		t.Errorf("the cache takes %.0f bytes, want %.0f", got, want)
 	}
 }

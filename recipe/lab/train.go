@@ -23,7 +23,7 @@ func (l *Lab) train(ctx context.Context) error {
 	if m <= 0 || m > len(planned) {
 		m = len(planned)
 	}
-	rows, err := l.microBatchRows()
+	rows, err := l.microBatchRows(m)
 	if err != nil {
 		return err
 	}
@@ -75,17 +75,16 @@ func (l *Lab) trainGroup(ctx context.Context, group []grpo.Run, rows int) error 
 			tokens += int64(p.Sampled)
 		},
 	})
-	return errors.Join(err, l.phase("train", names, start, tokens))
+	return errors.Join(l.exhausted(err, len(group), rows), l.phase("train", names, start, tokens))
 }
 
-// microBatchRows is the number of rows of a training pass.
-func (l *Lab) microBatchRows() (int, error) {
-	longest, err := l.longestPrompt(l.problems.Train)
+// microBatchRows is the number of rows of a training pass of m runs.
+func (l *Lab) microBatchRows(m int) (int, error) {
+	r, err := l.room()
 	if err != nil {
 		return 0, err
 	}
-	rows, _ := grpo.MicroBatchShape(longest+l.Plan.Training.MaxCompletionLength, l.options.Rows)
-	return rows, nil
+	return r.fitting(m, l.options.Rows)
 }
 
 func (l *Lab) longestPrompt(problems []data.Problem) (int, error) {
