@@ -53,8 +53,10 @@ type Device struct {
 	peak   peakCounter
 	stop   chan struct{}
 
-	compiled    sync.Mutex // guards executables
+	compiled    sync.Mutex // guards executables and programs
 	executables map[[sha256.Size]byte]*pjrt.LoadedExecutable
+	programs    []Compiled
+	room        func() int64
 }
 
 // Open opens the named backend; Auto takes the best that opens and says in Passed why not the others.
@@ -117,7 +119,7 @@ func openGo() (*Device, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the Go backend: %w", err)
 	}
-	return &Device{Kind: Go, Backend: b, DType: DTypeOf(Go), Version: "gomlx simplego, " + runtime.Version()}, nil
+	return &Device{Kind: Go, Backend: b, DType: DTypeOf(Go), Version: "gomlx simplego, " + runtime.Version(), room: hostRoom()}, nil
 }
 
 // quietly calls open with the process's standard output closed to it: the Go backend prints a line there, where this
@@ -141,7 +143,12 @@ func openXLACPU() (*Device, error) {
 	}
 	// f32 values must not keep more digits than they say, whatever XLA would gain by it.
 	addXLAFlag("--xla_allow_excess_precision=false")
-	return openPlugin(XLACPU, path, nil)
+	d, err := openPlugin(XLACPU, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	d.room = hostRoom()
+	return d, nil
 }
 
 func openCUDA() (*Device, error) {
@@ -167,11 +174,13 @@ func openCUDA() (*Device, error) {
 		}
 	}
 	// Memory grows as it is needed, so that what is used can be seen and two processes can share a card.
-	options := pjrt.NamedValuesMap{"preallocate": false, "memory_fraction": float32(0.92)}
+	options := pjrt.NamedValuesMap{"preallocate": false, "memory_fraction": float32(gpuShare)}
+	room := gpuRoom()
 	d, err := openPlugin(CUDA, path, options)
 	if err != nil {
 		return nil, err
 	}
+	d.room = room
 	d.stop = make(chan struct{})
 	go d.watch(d.stop)
 	return d, nil

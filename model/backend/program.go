@@ -157,6 +157,7 @@ func (d *Device) Compile(name string, inputs []shapes.Shape, build Build, opts .
 	if err != nil {
 		return nil, fmt.Errorf("compiling %s for %s: %w", name, d.Kind, err)
 	}
+	d.note(p)
 	return p, nil
 }
 

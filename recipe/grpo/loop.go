@@ -68,6 +68,7 @@ type loop struct {
 	trainer  *Trainer
 	sampler  *model.Sampler
 	tokens   []int64 // for each run, trained and sampled so far (TRL's num_tokens)
+	filled   filled  // the gradient passes of the step under way
 }
 
 // Train trains runs in lockstep, each step's rollouts and updates of all runs together, from their last common checkpoint, and

@@ -126,6 +126,7 @@ func (l *loop) learn(steps []*stepOf) error {
 	if err != nil {
 		return err
 	}
+	l.filled = p.filled()
 	for n, ps := range p.passes {
 		scores, err := l.trainer.Accumulate(ps.MicroBatch, l.settings.Temperature)
 		if err != nil {

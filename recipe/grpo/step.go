@@ -55,6 +55,9 @@ func (l *loop) step(ctx context.Context, step int) error {
 		metrics[i] = values
 		p.Runs, p.Rewards, p.Talk = append(p.Runs, r.Config.Run.Name), append(p.Rewards, values["reward"]), append(p.Talk, values["talk/rate"])
 	}
+	for _, values := range metrics {
+		l.perf(values, sampled, generated, took-graded)
+	}
 	// Nothing is written before every run's step was found sound.
 	for i, r := range l.runs {
 		if r.Out.Done() {

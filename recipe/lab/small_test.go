@@ -184,7 +184,7 @@ func withoutTimings(lines []byte) ([]byte, error) {
 		}
 		before := len(values)
 		for key := range values {
-			if key == "step_time" || strings.HasPrefix(key, "timing_s/") {
+			if key == "step_time" || strings.HasPrefix(key, "timing_s/") || strings.HasPrefix(key, "perf/") {
 				delete(values, key)
 			}
 		}

@@ -27,7 +27,10 @@ func (l *Lab) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, _ := grpo.MicroBatchShape(columns+l.Plan.Training.MaxCompletionLength, l.options.Rows)
+	rows, err := l.microBatchRows(m)
+	if err != nil {
+		return err
+	}
 	groups := make([][]grpo.Run, (len(planned)+m-1)/m)
 	defer func() {
 		for _, g := range groups {
@@ -76,7 +79,16 @@ func (l *Lab) trainGroup(ctx context.Context, group []grpo.Run, rows, columns in
 			tokens += int64(p.Sampled)
 		},
 	})
-	return errors.Join(err, l.phase("train", names, start, tokens))
+	return errors.Join(l.exhausted(err, len(group), rows), l.phase("train", names, start, tokens))
+}
+
+// microBatchRows is the number of rows of a training pass of m runs.
+func (l *Lab) microBatchRows(m int) (int, error) {
+	r, err := l.room()
+	if err != nil {
+		return 0, err
+	}
+	return r.fitting(m, l.options.Rows)
 }
 
 // longestPrompt is the number of tokens of the longest of some problems under any arm's prompt.

@@ -1,0 +1,118 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+
+	"teamtalk/model"
+	"teamtalk/model/backend"
+	"teamtalk/recipe/cost"
+	"teamtalk/recipe/experiment"
+	"teamtalk/recipe/grpo"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+)
+
+// room is what decides whether training fits a device: the shapes, and the memory there is.
+type room struct {
+	costs    cost.Model
+	overhead cost.Overhead
+	training experiment.Training
+	prompt   int     // tokens of the longest prompt
+	have     float64 // bytes; 0: not known, and everything fits
+}
+
+// fitting chooses the rows of a training pass of m runs. Asked for a number it checks it; 0 takes the preferred number, or as many
+// fewer as fit the device. What does not fit is an error, before anything is compiled.
+func (r room) fitting(m, asked int) (int, error) {
+	rows, _ := grpo.MicroBatchShape(r.longest(), asked)
+	if r.fits(m, rows) {
+		return rows, nil
+	}
+	if asked == 0 {
+		for ; rows > 1; rows-- {
+			if r.fits(m, rows-1) {
+				return rows - 1, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("training %d runs in lockstep with %d rows in a pass would take about %s; the device has %s GiB free%s",
+		m, rows, r.estimate(m, rows), cost.GiB(r.have), r.advice(m, rows))
+}
+
+func (r room) longest() int { return r.prompt + r.training.MaxCompletionLength }
+
+func (r room) fits(m, rows int) bool { return r.have == 0 || r.estimate(m, rows).Total() <= r.have }
+
+// estimate is what training m runs with rows rows in a pass takes, the sampler included.
+func (r room) estimate(m, rows int) cost.Memory {
+	rows, t := grpo.MicroBatchShape(r.longest(), rows)
+	return r.costs.Estimate(cost.Batch{
+		Runs: m, Rows: rows, T: t, Picks: rows * t * 7 / 8,
+		Samples: m * r.training.PromptsPerStep * r.training.NumGenerations, Columns: r.longest(), Prompt: r.prompt, Chunk: min(16, m*r.training.PromptsPerStep),
+		Overhead: r.overhead,
+	})
+}
+
+// advice says what would fit instead of m runs and rows rows.
+func (r room) advice(m, rows int) string {
+	var found []string
+	for n := rows - 1; n >= 1; n-- {
+		if r.fits(m, n) {
+			found = append(found, fmt.Sprintf("-micro-batch %d", n))
+			break
+		}
+	}
+	for n := m - 1; n >= 1 && len(found) == 0; n-- {
+		if r.fits(n, 1) {
+			found = append(found, fmt.Sprintf("-lockstep %d with -micro-batch 1", n))
+		}
+	}
+	if len(found) == 0 {
+		for shorter := r; shorter.training.MaxCompletionLength > 16; {
+			shorter.training.MaxCompletionLength /= 2
+			if shorter.fits(1, 1) {
+				found = append(found, fmt.Sprintf("replies of at most %d tokens (max_completion_length) with -lockstep 1 and -micro-batch 1", shorter.training.MaxCompletionLength))
+				break
+			}
+		}
+	}
+	if len(found) == 0 {
+		return ". Nothing smaller fits either: free memory on the device, or take a larger one or a smaller model"
+	}
+	return ". What fits: " + strings.Join(found, ", or ")
+}
+
+// room looks at the opened device and the plan.
+func (l *Lab) room() (room, error) {
+	longest, err := l.longestPrompt(l.problems.Train)
+	if err != nil {
+		return room{}, err
+	}
+	t := l.Plan.Training
+	r := room{
+		costs:    cost.Model{Config: l.checkpoint.Config, LoRA: model.LoRA{Rank: t.LoRA.R, Alpha: t.LoRA.LoraAlpha, Targets: t.LoRA.TargetModules}, Bytes: 4},
+		overhead: cost.OnCPU, training: t, prompt: longest, have: float64(l.Device.Room()),
+	}
+	if l.Device.DType == dtypes.BFloat16 {
+		r.costs.Bytes = 2
+	}
+	if l.Device.Kind == backend.CUDA {
+		r.overhead = cost.OnGPU
+	}
+	return r, nil
+}
+
+// exhausted adds to an error about memory, which an estimate did not foresee, what to try.
+func (l *Lab) exhausted(err error, m, rows int) error {
+	if !backend.Exhausted(err) {
+		return err
+	}
+	r, rerr := l.room()
+	if rerr != nil {
+		return err
+	}
+	return fmt.Errorf("%w\nThe device's memory is exhausted: training %d runs in lockstep with %d rows in a pass was estimated at %s, and %s GiB were free at the start. "+
+		"See that no other program holds memory there, or go on in a new run with a smaller -micro-batch (now %d) or -lockstep (now %d)",
+		err, m, rows, r.estimate(m, rows), cost.GiB(r.have), rows, m)
+}
