@@ -92,6 +92,9 @@ func runBench(ctx context.Context, args []string, _ io.Reader, stdout, stderr io
 	}
 	defer o.Device.Close()
 	o.Goals = o.Goals && o.Device.Kind == backend.CUDA
+	if o.Device.Kind != backend.CUDA {
+		o.Rows = 1 // as experiments choose it on a CPU
+	}
 	result, err := bench.Run(ctx, o)
 	if *out != "" && len(result.Lines) > 0 {
 		raw, jerr := json.MarshalIndent(result, "", "  ")

@@ -46,7 +46,7 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 	})
 	f.StringVar(&kind, "backend", "auto", "`auto`, cuda, xla-cpu or go")
 	f.IntVar(&o.Lockstep, "lockstep", 0, "training runs that share one pass through the frozen model (default: all)")
-	f.Var((*microBatch)(&o.Rows), "micro-batch", "packed `rows` in one gradient pass, of all runs together, or auto: about 4,000 tokens, or as many as fit the device's memory")
+	f.Var((*microBatch)(&o.Rows), "micro-batch", "packed `rows` in one gradient pass, of all runs together, or auto: about 4,000 tokens (on a CPU one row), or as many as fit the device's memory")
 	f.IntVar(&o.EvalRows, "eval-batch", 0, "replies sampled at once in evaluations (default 480)")
 	f.IntVar(&o.StopAfter, "stop-after", 0, "stop after this many steps with a checkpoint, as Ctrl-C would")
 	f.BoolVar(&o.PlanOnly, "plan", false, "write the plan for -backend and stop; -resume goes on with it, on another machine too")

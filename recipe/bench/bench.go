@@ -37,6 +37,7 @@ type Options struct {
 	LoRA      model.LoRA
 	Prompt    int     // tokens of each synthetic prompt
 	Shapes    []Shape // of gradient passes, all runs together
+	Rows      int     // of a gradient pass in whole steps; 0: the trainer's own preference
 	Repeat    int
 	Only      []string // names to measure; empty: all
 	Goals     bool     // the machine and the shape are those that the goals are for

@@ -50,7 +50,7 @@ func (b *session) step(ctx context.Context, suffix string, runs int) error {
 	}
 	err = grpo.Train(ctx, group, grpo.Options{
 		Device: b.Device, Weights: b.weights, Tokenizer: b.Tokenizer, Problems: b.Problems.Train, Grade: b.grade(plan.Training.NumGenerations),
-		StopAfter: steps,
+		Rows: b.Rows, StopAfter: steps,
 	})
 	if err != nil && !(errors.Is(err, grpo.ErrInterrupted) && ctx.Err() == nil) {
 		return err

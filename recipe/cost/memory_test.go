@@ -153,3 +153,53 @@ func TestEstimateTakesTheLargerTurn(t *testing.T) {
 		t.Errorf("the cache takes %.0f bytes, want %.0f", got, want)
 	}
 }
+
+// The estimate of the sampler against what XLA laid out for its programs.
+func TestEstimateOfACompiledSampler(t *testing.T) {
+	backendtest.Need(t, "xla-cpu")
+	dev, err := backend.Open(backend.XLACPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	w, err := model.LoadWeights(dev, small, nothing{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Free()
+	lora := model.LoRA{Rank: 8, Alpha: 16, Targets: checkpoint.Linears}
+	s, err := model.NewSampler(dev, w, model.SamplerOptions{LoRA: &lora, Runs: 1, Phases: []int{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r := model.Request{MaxTokens: 64, Temperature: 1, Columns: 64}
+	for range 8 {
+		r.Prompts = append(r.Prompts, model.Prompt{IDs: []int32{1, 2, 3}, Keys: make([]model.Key, 4)})
+	}
+	if err := s.Prepare(r); err != nil {
+		t.Fatal(err)
+	}
+	most := 0.0
+	for _, p := range dev.Programs() {
+		if strings.HasPrefix(p.Name, "decode") || strings.HasPrefix(p.Name, "prefill") {
+			most = max(most, float64(p.Usage.Total()))
+		}
+	}
+	m := cost.Model{Config: small, LoRA: lora, Bytes: 4}
+	e := m.Estimate(cost.Batch{Runs: 1, Samples: 32, Columns: 128, Prompt: 64, Chunk: 8})
+	own := part(e.Kept, "weights with adapters, for sampling") + part(e.Sampler, "cache")/2 + part(e.Sampler, "sampling") + part(e.Sampler, "prompts") // the cache grows, and is there twice, in later phases alone
+	if ratio := own / most; math.Abs(ratio-1) > 0.3 {
+		t.Errorf("estimated %s GiB, XLA takes %s: %.2f of it, want within 30%%", cost.GiB(own), cost.GiB(most), ratio)
+	}
+}
+
+// part is the size of a part.
+func part(parts []cost.Part, name string) float64 {
+	for _, p := range parts {
+		if p.Name == name {
+			return p.Bytes
+		}
+	}
+	return math.NaN()
+}

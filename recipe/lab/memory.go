@@ -20,12 +20,20 @@ type room struct {
 	training experiment.Training
 	prompt   int     // tokens of the longest prompt
 	have     float64 // bytes; 0: not known, and everything fits
+	tokens   int     // of a pass, preferred; 0: the trainer's own preference
 }
+
+// cpuTokens is the preferred size of a pass on a CPU, which gains nothing by large products: small passes have less padding and
+// stay in its caches. The mini model's update took half as long with one row of 256 tokens as with 16.
+const cpuTokens = 256
 
 // fitting chooses the rows of a training pass of m runs. Asked for a number it checks it; 0 takes the preferred number, or as many
 // fewer as fit the device. What does not fit is an error, before anything is compiled.
 func (r room) fitting(m, asked int) (int, error) {
-	rows, _ := grpo.MicroBatchShape(r.longest(), asked)
+	rows, t := grpo.MicroBatchShape(r.longest(), asked)
+	if asked == 0 && r.tokens > 0 {
+		rows = max(1, r.tokens/t)
+	}
 	if r.fits(m, rows) {
 		return rows, nil
 	}
@@ -92,13 +100,13 @@ func (l *Lab) room() (room, error) {
 	t := l.Plan.Training
 	r := room{
 		costs:    cost.Model{Config: l.checkpoint.Config, LoRA: model.LoRA{Rank: t.LoRA.R, Alpha: t.LoRA.LoraAlpha, Targets: t.LoRA.TargetModules}, Bytes: 4},
-		overhead: cost.OnCPU, training: t, prompt: longest, have: float64(l.Device.Room()),
+		overhead: cost.OnCPU, training: t, prompt: longest, have: float64(l.Device.Room()), tokens: cpuTokens,
 	}
 	if l.Device.DType == dtypes.BFloat16 {
 		r.costs.Bytes = 2
 	}
 	if l.Device.Kind == backend.CUDA {
-		r.overhead = cost.OnGPU
+		r.overhead, r.tokens = cost.OnGPU, 0
 	}
 	return r, nil
 }

@@ -64,6 +64,30 @@ func TestMicroBatchFitsTheDevice(t *testing.T) {
 	}
 }
 
+// On a CPU a pass is small unless it is asked to be larger.
+func TestAutoIsSmallOnACPU(t *testing.T) {
+	r := qwenRoom(t, 132)
+	r.training.MaxCompletionLength, r.prompt = 96, 80 // rows of 256 tokens
+	for _, c := range []struct{ tokens, asked, want int }{{cpuTokens, 0, 1}, {600, 0, 2}, {cpuTokens, 5, 5}, {0, 0, 16}} {
+		r.tokens = c.tokens
+		if got, err := r.fitting(1, c.asked); got != c.want || err != nil {
+			t.Errorf("%d tokens preferred, %d rows asked for: %d rows, error %v, want %d", c.tokens, c.asked, got, err, c.want)
+		}
+	}
+	if r := mustRoom(t, opened(t)); r.tokens != cpuTokens || r.overhead != cost.OnCPU || r.have <= 0 || r.costs.Bytes != 4 {
+		t.Errorf("on a CPU: %+v", r)
+	}
+}
+
+func mustRoom(t *testing.T, l *Lab) room {
+	t.Helper()
+	r, err := l.room()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // What auto chooses fits, and one row more does not, or is more than preferred.
 func TestAutoTakesTheMostThatFits(t *testing.T) {
 	for gib := 15.0; gib < 80; gib += 2.5 {
