@@ -109,6 +109,7 @@ func TestAgeFrom(t *testing.T) {
 // options are a quick bench run of the mini model with short replies.
 func options(t *testing.T, log *bytes.Buffer) Options {
 	t.Helper()
+	backendtest.Need(t, "xla-cpu") // the lines of memory are of what XLA lays out
 	cp, err := mini.OpenBase()
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +119,7 @@ func options(t *testing.T, log *bytes.Buffer) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dev, err := backend.Open(backend.Kind(backendtest.Fastest(t)))
+	dev, err := backend.Open(backend.XLACPU)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,8 +150,8 @@ func TestRunMeasuresEveryLine(t *testing.T) {
 			"load-safetensors", "start", "peak-matmul", "peak-copy", "decode", "prefill", "serve", "decode-base", "prefill-base", "decode-m4", "prefill-m4", "serve-m4",
 			"decode-eval", "prefill-eval", "serve-eval", "train-4x64", "update-4x64", "train-m4-4x64", "update-m4-4x64",
 			"step", "memory", "step-m4", "memory-m4", "step-ratio", "eval-480"}},
-		{"random weights; the ratio needs one run's step", func(o *Options) { o.Source = nil }, []string{"step-ratio"},
-			[]string{"load-random", "peak-matmul", "peak-copy", "step", "memory", "step-m4", "memory-m4", "step-ratio"}},
+		{"random weights, of which the step's line says so", func(o *Options) { o.Source = nil }, []string{"step"},
+			[]string{"load-random", "peak-matmul", "peak-copy", "step", "memory"}},
 		{"the start alone", func(*Options) {}, []string{"start"}, []string{"load-safetensors", "start"}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
@@ -169,7 +170,7 @@ func TestRunMeasuresEveryLine(t *testing.T) {
 				if !(low > 0) || math.IsInf(high, 1) || l.ShareFLOPs < 0 || math.IsNaN(l.ShareFLOPs) || l.Met != nil {
 					t.Errorf("%+v", l)
 				}
-				if strings.HasPrefix(l.Name, "train") && ((l.memory() == 0) != (o.Device.Kind == backend.Go) || l.ShareFLOPs == 0 || l.TokensPerS == 0) {
+				if strings.HasPrefix(l.Name, "train") && (l.memory() == 0 || l.ShareFLOPs == 0 || l.TokensPerS == 0) {
 					t.Errorf("a gradient pass without memory, share or tokens: %+v", l)
 				}
 				if l.Name == "step" && (len(l.Times) != stepsEach || len(l.Parts["update"]) != stepsEach || (l.Note == "") != (o.Source != nil)) {
@@ -183,6 +184,26 @@ func TestRunMeasuresEveryLine(t *testing.T) {
 				t.Errorf("lines %q, want %q", names, c.want)
 			}
 		})
+	}
+}
+
+func TestWanted(t *testing.T) {
+	for _, c := range []struct{ why, only, want string }{
+		{"the weights always, the peaks for the shares", "decode-m4", "load peak-matmul decode-m4"},
+		{"one line of a group asks for the group", "memory", "load peak-matmul step"},
+		{"the ratio needs both steps", "step-ratio", "load peak-matmul step step-m4"},
+		{"the clock runs from the start: nothing else comes before", "start", "load start"},
+	} {
+		b := &session{Options: Options{Only: strings.Split(c.only, ",")}}
+		var got []string
+		for _, g := range groups {
+			if b.wanted(g) {
+				got = append(got, strings.Fields(g.lines)[0])
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: -only %s measures %q, want %q", c.why, c.only, got, c.want)
+		}
 	}
 }
 
