@@ -17,7 +17,7 @@ type envFile struct {
 	Sessions []Env `json:"sessions"`
 }
 
-// Env describes one process that worked on the run. It holds no host name and no path.
+// Env describes one process that conducted the run, with the workers that it started. It holds no host name and no path.
 type Env struct {
 	Started   string   `json:"started"` // RFC 3339, UTC
 	Command   string   `json:"command"` // as typed, folders of absolute paths left out: see CommandLine

@@ -65,7 +65,7 @@ func TestTwoProcessesMakeWhatOneMakes(t *testing.T) {
 		t.Errorf("the groups were trained by %q, want one by each", took["train"])
 	}
 	for _, line := range []string{
-		`(?m)^\[cpu[01]\] training \[recipe-17 recipe-18\], 4 steps$`, `(?m)^\[cpu[01]\] step 4/4  baseline-17 reward `,
+		`(?m)^\[cpu[01]\] training \[baseline-17 baseline-18\], 4 steps$`, `(?m)^\[cpu[01]\] step 4/4  baseline-17 reward `,
 		`(?m)^worker process cpu[01] died \(signal: killed\): training \[recipe-17 recipe-18\] goes on in a new one from step 2$`,
 		`(?m)^all workers: 16/16 steps, 0/8 evaluations, 0s of the training left$`,
 		`(?m)^all workers: 16/16 steps, 4/8 evaluations, `, `(?m)^all workers: 16/16 steps, 8/8 evaluations, 0s of the evaluations left$`,
