@@ -77,7 +77,7 @@ func (p *process) read(out io.Reader) {
 		break
 	}
 	// Without its output a worker is of no use; one that is ending has a moment for it.
-	hang := time.AfterFunc(5*time.Second, func() { _ = p.cmd.Process.Kill() })
+	hang := time.AfterFunc(2*time.Second, func() { _ = p.cmd.Process.Kill() })
 	err := p.cmd.Wait()
 	hang.Stop()
 	switch {
