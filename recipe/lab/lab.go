@@ -37,7 +37,7 @@ type Options struct {
 	// TestSamples is the number of replies to each task of the whole test split; 0: none, nil: the preset's.
 	TestSamples *int
 	Backend     backend.Kind
-	// Lockstep is how many runs share one pass through the frozen model; 0: all of them.
+	// Lockstep is how many runs share one pass through the frozen model; 0: all of them, divided among the processes.
 	Lockstep int
 	// Rows of a training micro-batch, and replies sampled at once in evaluations; 0 chooses.
 	Rows, EvalRows int
