@@ -14,7 +14,7 @@ THEME ?= light
 help:
 	@echo 'make run          trains and evaluates the mini preset, both arms, and writes its report (no GPU needed)'
 	@echo 'make test         gofmt, go vet and every test'
-	@echo 'make reproduce    the real experiment, with MODEL=folder|FILE.gguf|hub:NAME and DATA=folder|fetch;'
+	@echo 'make reproduce    the real experiment on every visible GPU, with MODEL=folder|FILE.gguf|hub:NAME and DATA=folder|fetch;'
 	@echo '                  now MODEL=$(MODEL) DATA=$(DATA)'
 	@echo 'make notebook     opens JupyterLab on the notebooks; everything it needs goes into .venv/ and .jupyter/; LAB=more flags'
 	@echo 'make notebook-kernel  bin/gonb and .jupyter/kernels/gonb, for a Jupyter that you have'

@@ -23,7 +23,8 @@ type command struct {
 	run  func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error
 }
 
-// commands lists the tools; the experiment itself is what runs when the first argument is a flag or absent.
+// commands lists the tools; the experiment itself is what runs when the first argument is a flag or absent. One without help is
+// for this program alone.
 var commands = map[string]command{
 	"generate": {"samples replies to a prompt, or to JSON Lines of ids", runGenerate},
 	"round":    {"adds an attempt to a run's Climb ledger", runRound},
@@ -33,6 +34,8 @@ var commands = map[string]command{
 	"pilot":    {"measures candidate prompts on train problems that the experiment does not use", runPilot},
 	"tokenize": {"turns JSON Lines of text into token ids and back", runTokenize},
 	"grade":    {"grades JSON Lines of completions and counts their turns", runGrade},
+
+	workerCommand: {"", runWorker},
 }
 
 // usageError marks a mistake in how the command was called: exit code 2.
@@ -75,8 +78,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 func commandNames() []string {
 	names := make([]string, 0, len(commands))
-	for n := range commands {
-		names = append(names, n)
+	for n, c := range commands {
+		if c.help != "" {
+			names = append(names, n)
+		}
 	}
 	sort.Strings(names)
 	return names

@@ -45,9 +45,10 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 		return nil
 	})
 	f.StringVar(&kind, "backend", "auto", "`auto`, cuda, xla-cpu or go")
-	f.IntVar(&o.Lockstep, "lockstep", 0, "training runs that share one pass through the frozen model (default: all)")
+	f.IntVar(&o.Lockstep, "lockstep", 0, "training runs that share one pass through the frozen model (default: all, divided among the processes)")
 	f.Var((*microBatch)(&o.Rows), "micro-batch", "packed `rows` in one gradient pass, of all runs together, or auto: about 4,000 tokens (on a CPU one row), or as many as fit the device's memory")
 	f.IntVar(&o.EvalRows, "eval-batch", 0, "replies sampled at once in evaluations (default 480)")
+	f.IntVar(&o.Processes, "processes", 0, "worker `processes` that share runs and evaluations (default: one for each visible GPU; 1 without)")
 	f.IntVar(&o.StopAfter, "stop-after", 0, "stop after this many steps with a checkpoint, as Ctrl-C would")
 	f.BoolVar(&o.PlanOnly, "plan", false, "write the plan for -backend and stop; -resume goes on with it, on another machine too")
 	f.BoolVar(&self, "selftest", false, "test the grader, the talk counter and the model on this machine, and stop")
@@ -61,6 +62,11 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 		return usagef("unexpected argument %q: expected flags, or a command first", f.Arg(0))
 	}
 	o.Backend = backend.Kind(kind)
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	o.Worker = []string{exe, workerCommand}
 	if err := checkFlags(f, &o, seeds); err != nil {
 		return err
 	}
@@ -97,10 +103,13 @@ func checkFlags(f *flag.FlagSet, o *lab.Options, seeds string) error {
 	for _, n := range []struct {
 		name  string
 		value int
-	}{{"steps", o.Steps}, {"lockstep", o.Lockstep}, {"eval-batch", o.EvalRows}, {"stop-after", o.StopAfter}} {
+	}{{"steps", o.Steps}, {"lockstep", o.Lockstep}, {"eval-batch", o.EvalRows}, {"processes", o.Processes}, {"stop-after", o.StopAfter}} {
 		if set[n.name] && n.value < 1 {
 			return usagef("-%s %d: expected 1 or more", n.name, n.value)
 		}
+	}
+	if !set["processes"] {
+		o.Processes = lab.PerGPU
 	}
 	if o.PlanOnly && (set["resume"] || o.Backend == backend.Auto) {
 		return usagef("-plan: expected a new run, and the -backend that will run it, without -resume")

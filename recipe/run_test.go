@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"teamtalk/model/backend"
 	"teamtalk/model/backend/backendtest"
 	"teamtalk/recipe/artifact"
 	"teamtalk/recipe/artifact/artifacttest"
@@ -32,6 +33,7 @@ func TestExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := filepath.Join(top, "fresh")
+	t.Setenv(backend.VisibleDevices, "") // no GPU
 	for _, c := range []struct {
 		args string
 		code int
@@ -48,6 +50,9 @@ func TestExitCodes(t *testing.T) {
 		{"-micro-batch some", 2, []string{`invalid value "some" for flag -micro-batch: expected auto, or 1 or more rows`}},
 		{"-micro-batch auto -steps 0", 2, []string{"-steps 0: expected 1 or more"}},
 		{"-eval-batch 0", 2, []string{"-eval-batch 0: expected 1 or more"}},
+		{"-processes 0", 2, []string{"-processes 0: expected 1 or more"}},
+		{"-processes 2 -backend cuda -out " + fresh, 1, []string{"2 processes on the backend cuda: expected a visible GPU, found none"}},
+		{"worker now", 2, []string{"recipe worker takes no arguments: it is started by an experiment with several -processes"}},
 		{"-stop-after 0", 2, []string{"-stop-after 0: expected 1 or more"}},
 		{"-seeds 17,x", 2, []string{`-seeds "17,x": expected different whole numbers`}},
 		{"-seeds 17,17", 2, []string{`-seeds "17,17": expected different whole numbers`}},

@@ -60,10 +60,23 @@ type Device struct {
 }
 
 // Open opens the named backend; Auto takes the best that opens and says in Passed why not the others.
-func Open(kind Kind) (*Device, error) {
+func Open(kind Kind) (*Device, error) { return OpenShare(kind, 1) }
+
+// OpenShare is Open for one of several processes that share a device, this one included: Room is its part of the memory,
+// and of a GPU's memory it can take no more.
+func OpenShare(kind Kind, processes int) (*Device, error) {
+	d, err := open(kind, processes)
+	if err == nil && processes > 1 && d.room != nil {
+		all := d.room
+		d.room = func() int64 { return all() / int64(processes) }
+	}
+	return d, err
+}
+
+func open(kind Kind, processes int) (*Device, error) {
 	switch kind {
 	case CUDA:
-		return openCUDA()
+		return openCUDA(processes)
 	case XLACPU:
 		return openXLACPU()
 	case Go:
@@ -71,7 +84,7 @@ func Open(kind Kind) (*Device, error) {
 	case Auto, "":
 		var passed []string
 		for _, k := range Kinds {
-			d, err := Open(k)
+			d, err := open(k, processes)
 			if err == nil {
 				d.Passed = passed
 				return d, nil
@@ -151,7 +164,7 @@ func openXLACPU() (*Device, error) {
 	return d, nil
 }
 
-func openCUDA() (*Device, error) {
+func openCUDA(processes int) (*Device, error) {
 	if _, err := os.Stat("/dev/nvidiactl"); err != nil {
 		return nil, errors.New("no NVIDIA driver on this machine (/dev/nvidiactl is absent)")
 	}
@@ -173,10 +186,8 @@ func openCUDA() (*Device, error) {
 			addXLAFlag("--xla_gpu_per_fusion_autotune_cache_dir=" + dir)
 		}
 	}
-	// Memory grows as it is needed, so that what is used can be seen and two processes can share a card.
-	options := pjrt.NamedValuesMap{"preallocate": false, "memory_fraction": float32(gpuShare)}
 	room := gpuRoom()
-	d, err := openPlugin(CUDA, path, options)
+	d, err := openPlugin(CUDA, path, memoryOptions(processes))
 	if err != nil {
 		return nil, err
 	}
@@ -184,6 +195,12 @@ func openCUDA() (*Device, error) {
 	d.stop = make(chan struct{})
 	go d.watch(d.stop)
 	return d, nil
+}
+
+// memoryOptions bound what one of so many processes takes of a GPU. Memory grows as it is needed, so that what is used can be
+// seen.
+func memoryOptions(processes int) pjrt.NamedValuesMap {
+	return pjrt.NamedValuesMap{"preallocate": false, "memory_fraction": float32(gpuShare / float64(max(1, processes)))}
 }
 
 func openPlugin(kind Kind, path string, options pjrt.NamedValuesMap) (*Device, error) {

@@ -42,7 +42,7 @@ func (d *Device) watch(stop <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		out, err := exec.Command("nvidia-smi", "--query-compute-apps=pid,used_memory", "--format=csv,noheader,nounits").Output()
+		out, err := exec.Command("nvidia-smi", append([]string{"--query-compute-apps=pid,used_memory", "--format=csv,noheader,nounits"}, onFirstGPU()...)...).Output()
 		if err != nil {
 			return
 		}
@@ -75,11 +75,11 @@ func (d *Device) watch(stop <-chan struct{}) {
 
 // cardMemory is what is in use on the first visible GPU, by whomever.
 func cardMemory() int64 {
-	out, err := exec.Command("nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "-i", "0").Output()
+	used, err := QueryGPU("memory.used")
 	if err != nil {
 		return 0
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+	n, err := strconv.ParseInt(used, 10, 64)
 	if err != nil {
 		return 0
 	}

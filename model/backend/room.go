@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,11 +24,11 @@ const gpuShare = 0.92
 // gpuRoom asks the driver, while the plugin opens, what the first visible card has and what others use of it.
 func gpuRoom() func() int64 {
 	f := sync.OnceValue(func() int64 {
-		out, err := exec.Command("nvidia-smi", "--query-gpu=memory.total,memory.used", "--format=csv,noheader,nounits", "-i", firstGPU(os.Getenv("CUDA_VISIBLE_DEVICES"))).Output()
+		line, err := QueryGPU("memory.total,memory.used")
 		if err != nil {
 			return 0
 		}
-		total, used, err := cardLine(string(out))
+		total, used, err := cardLine(line)
 		if err != nil {
 			return 0
 		}

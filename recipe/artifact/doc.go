@@ -3,7 +3,7 @@
 //
 //	runs/NAME/
 //	  experiment.json          the plan and its SHA-256 (recipe/experiment)
-//	  env.json                 one session per process that worked on the run: versions, device, plugin, commit, commands
+//	  env.json                 one session per process that conducted the run, its workers counted: versions, device, plugin, commit, commands
 //	  ARM-SEED/config.json     the resolved configuration of one training run
 //	  ARM-SEED/metrics.jsonl   one line per optimizer step, TRL's flat keys, null for a value that is not finite
 //	  ARM-SEED/completions.jsonl.gz  one line per rollout, one gzip member per step
@@ -11,7 +11,7 @@
 //	  ARM-SEED/final/          the adapter, in PEFT's format
 //	  eval/MODEL-PROMPT.jsonl.gz     one line per reply; MODEL is "base" or ARM-SEED, PROMPT the arm whose system message was used
 //	  eval/MODEL-PROMPT-test.jsonl.gz  the same on the whole test split, where the plan asks for it
-//	  phases.jsonl             seconds, device seconds and peak memory per phase
+//	  phases.jsonl             seconds, device seconds and peak memory per phase; of worker processes also which, and when
 //	  checks.json              checks that only the trainer could make
 //	  rounds.jsonl             the Climb ledger: what was changed between attempts, and what came out
 //	  manifest.json            path, size and SHA-256 of every file above; its presence says that the run is complete

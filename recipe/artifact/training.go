@@ -192,8 +192,11 @@ func (t *TrainingRun) RemoveCheckpoint(step int) error {
 }
 
 // Checkpoints lists the steps that have one, ascending.
-func (t *TrainingRun) Checkpoints() []int {
-	entries, _ := os.ReadDir(t.run.path(t.name)) // no folder, no checkpoints
+func (t *TrainingRun) Checkpoints() []int { return t.run.Checkpoints(t.name) }
+
+// Checkpoints lists the steps that a training run has a checkpoint of, ascending. It may be written by another process.
+func (r *Run) Checkpoints(run string) []int {
+	entries, _ := os.ReadDir(r.path(run)) // no folder, no checkpoints
 	var steps []int
 	for _, e := range entries {
 		if s, ok := strings.CutPrefix(e.Name(), checkpointPrefix); ok {
@@ -210,8 +213,11 @@ func (t *TrainingRun) Checkpoints() []int {
 func (t *TrainingRun) FinalDir() string { return t.path(FinalDir) }
 
 // Done says whether the trained adapter is there.
-func (t *TrainingRun) Done() bool {
-	_, err := os.Stat(t.FinalDir())
+func (t *TrainingRun) Done() bool { return t.run.HasFinal(t.name) }
+
+// HasFinal says whether a training run has its trained adapter. It may be written by another process.
+func (r *Run) HasFinal(run string) bool {
+	_, err := os.Stat(r.path(run, FinalDir))
 	return err == nil
 }
 

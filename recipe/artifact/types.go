@@ -17,21 +17,22 @@ type envFile struct {
 	Sessions []Env `json:"sessions"`
 }
 
-// Env describes one process that worked on the run. It holds no host name and no path.
+// Env describes one process that conducted the run, with the workers that it started. It holds no host name and no path.
 type Env struct {
-	Started  string   `json:"started"` // RFC 3339, UTC
-	Command  string   `json:"command"` // as typed, folders of absolute paths left out: see CommandLine
-	Commit   string   `json:"commit"`  // of this program
-	Dirty    bool     `json:"dirty"`   // the working tree had changes that are not in Commit
-	Go       string   `json:"go"`
-	Platform string   `json:"platform"` // GOOS/GOARCH
-	CPUs     int      `json:"cpus"`
-	Modules  []Module `json:"modules"` // the libraries that do the arithmetic, sorted by path
-	Backend  string   `json:"backend"` // "cuda", "xla-cpu", "go"
-	Device   string   `json:"device"`  // e.g. "NVIDIA H200"
-	Devices  int      `json:"devices"`
-	Plugin   Plugin   `json:"plugin"`
-	Driver   string   `json:"driver,omitempty"`
+	Started   string   `json:"started"` // RFC 3339, UTC
+	Command   string   `json:"command"` // as typed, folders of absolute paths left out: see CommandLine
+	Commit    string   `json:"commit"`  // of this program
+	Dirty     bool     `json:"dirty"`   // the working tree had changes that are not in Commit
+	Go        string   `json:"go"`
+	Platform  string   `json:"platform"` // GOOS/GOARCH
+	CPUs      int      `json:"cpus"`
+	Modules   []Module `json:"modules"` // the libraries that do the arithmetic, sorted by path
+	Backend   string   `json:"backend"` // "cuda", "xla-cpu", "go"
+	Device    string   `json:"device"`  // e.g. "NVIDIA H200"
+	Devices   int      `json:"devices"`
+	Processes int      `json:"processes,omitempty"` // workers that shared the runs and the devices; 0: this process did all
+	Plugin    Plugin   `json:"plugin"`
+	Driver    string   `json:"driver,omitempty"`
 }
 
 // Module is a Go module and its version.
@@ -117,15 +118,19 @@ type Rollout struct {
 	SumLogpTrainer float64 `json:"sum_logp_trainer"` // the same tokens in the training graph; 0 where the row needed none
 }
 
-// Phase is one line of phases.jsonl: what it cost. A phase that several runs shared (lockstep) names them all.
+// Phase is one line of phases.jsonl: what it cost. A phase that several runs shared (lockstep) names them all. Phases of worker
+// processes run side by side: they say which and when, so that time can be counted once.
 type Phase struct {
 	Name            string   `json:"name"` // "load", "compile", "train", "eval", ...
 	Runs            []string `json:"runs,omitempty"`
 	Seconds         float64  `json:"seconds"`        // wall clock
-	DeviceSeconds   float64  `json:"device_seconds"` // wall clock times devices held
+	DeviceSeconds   float64  `json:"device_seconds"` // wall clock times devices held, a share where processes share one
 	Tokens          int64    `json:"tokens,omitempty"`
 	PeakHostBytes   int64    `json:"peak_host_bytes,omitempty"`
 	PeakDeviceBytes int64    `json:"peak_device_bytes,omitempty"`
+	Worker          string   `json:"worker,omitempty"`  // the worker process, e.g. "gpu0"; empty: the run's only process
+	Started         string   `json:"started,omitempty"` // RFC 3339 in UTC with milliseconds; given for a worker's phases
+	Died            bool     `json:"died,omitempty"`    // the worker did not live to its end: what was not saved was done again
 }
 
 // Round is one line of the Climb ledger: one attempt at the experiment. Nothing here is computed from the present run.

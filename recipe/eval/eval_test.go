@@ -218,3 +218,18 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A round that is not there is an error, and one whose jobs are done asks nothing of the model, which is not there either.
+func TestEvaluateRound(t *testing.T) {
+	jobs := make([]Job, 5)
+	jobs[4].Done = true
+	e := &Evaluator{jobs: jobs, slots: 4}
+	for _, round := range []int{-1, 2} {
+		if err := e.EvaluateRound(t.Context(), round, nil); err == nil || !strings.Contains(err.Error(), "of 2: expected 0 to 1") {
+			t.Errorf("round %d: error %v, want that there are two", round, err)
+		}
+	}
+	if err := e.EvaluateRound(t.Context(), 1, nil); err != nil {
+		t.Errorf("a round that is done: error %v", err)
+	}
+}

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"fmt"
 
 	"teamtalk/model"
 	"teamtalk/model/tokenizer"
@@ -59,17 +60,35 @@ func (e *Evaluator) encode() error {
 
 // Evaluate samples the replies of every job that is not done and hands them, every problem's samples in order, to write.
 func (e *Evaluator) Evaluate(ctx context.Context, write func(Job, []artifact.Reply) error) error {
-	all, done := 0, 0
-	for at := 0; at < len(e.jobs); at += e.slots {
-		if round := e.round(at); pending(round) {
-			all += len(round) * len(e.o.Problems) * e.o.Settings.Samples
+	var rounds []int
+	for r := range e.rounds() {
+		if pending(e.round(r * e.slots)) {
+			rounds = append(rounds, r)
 		}
 	}
-	for at := 0; at < len(e.jobs); at += e.slots {
+	return e.evaluate(ctx, rounds, write)
+}
+
+// EvaluateRound is Evaluate for the jobs of one round alone, the first of which is number 0: several processes that have the
+// same list of jobs may share its rounds.
+func (e *Evaluator) EvaluateRound(ctx context.Context, round int, write func(Job, []artifact.Reply) error) error {
+	if n := e.rounds(); round < 0 || round >= n {
+		return fmt.Errorf("evaluation: round %d of %d: expected 0 to %d", round, n, n-1)
+	}
+	if !pending(e.round(round * e.slots)) {
+		return nil
+	}
+	return e.evaluate(ctx, []int{round}, write)
+}
+
+func (e *Evaluator) evaluate(ctx context.Context, rounds []int, write func(Job, []artifact.Reply) error) error {
+	all, done := 0, 0
+	for _, r := range rounds {
+		all += len(e.round(r*e.slots)) * len(e.o.Problems) * e.o.Settings.Samples
+	}
+	for _, r := range rounds {
+		at := r * e.slots
 		round := e.round(at)
-		if !pending(round) {
-			continue
-		}
 		if err := e.load(round); err != nil {
 			return err
 		}
@@ -98,6 +117,9 @@ func (e *Evaluator) Evaluate(ctx context.Context, write func(Job, []artifact.Rep
 	}
 	return nil
 }
+
+// rounds is how many rounds the jobs take.
+func (e *Evaluator) rounds() int { return (len(e.jobs) + e.slots - 1) / e.slots }
 
 // round is the jobs that answer together, from job number at.
 func (e *Evaluator) round(at int) []Job { return e.jobs[at:min(at+e.slots, len(e.jobs))] }

@@ -15,6 +15,39 @@ import (
 // Lock waits until no other process holds the lock file at path, which it makes and which stays there, empty. A killed
 // process holds nothing. Call unlock when done.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
+	f, err := lock(ctx, path, syscall.LOCK_EX)
+	if err != nil {
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}
+
+// LockTogether is Lock for a process that works with others on one thing: each of them calls it, and a Lock waits until all
+// of them have ended. It waits for a Lock itself.
+func LockTogether(ctx context.Context, path string) (unlock func(), err error) {
+	f, err := lock(ctx, path, syscall.LOCK_SH)
+	if err != nil {
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}
+
+// LockToShare is a Lock that lets others in once it was had: it waits until nobody holds the file and then holds it as
+// LockTogether does.
+func LockToShare(ctx context.Context, path string) (unlock func(), err error) {
+	f, err := lock(ctx, path, syscall.LOCK_EX)
+	if err != nil {
+		return nil, err
+	}
+	// The kernel takes the one lock back before it gives the other: who came between holds it now.
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("another process took %s meanwhile: %w", path, context.DeadlineExceeded)
+	}
+	return func() { f.Close() }, nil
+}
+
+func lock(ctx context.Context, path string, how int) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
@@ -23,9 +56,9 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 		return nil, err
 	}
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 		if err == nil {
-			return func() { f.Close() }, nil
+			return f, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			f.Close()

@@ -14,15 +14,20 @@ import (
 // checks records what only this side can check: it has the problems' texts and the model.
 func (l *Lab) checks(ctx context.Context) error {
 	start := time.Now()
+	checks, err := l.check(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(l.run.WriteChecks(checks), l.phase("checks", nil, start, 0))
+}
+
+func (l *Lab) check(ctx context.Context) ([]artifact.Check, error) {
 	apart, err := l.contamination()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	same, err := l.determinism(ctx)
-	if err != nil {
-		return err
-	}
-	return errors.Join(l.run.WriteChecks(append(apart, same)), l.phase("checks", nil, start, 0))
+	return append(apart, same), err
 }
 
 // contamination looks among the train problems for held-out problems and, where the plan evaluates on it, for those of the whole test

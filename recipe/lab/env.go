@@ -34,6 +34,10 @@ func (l *Lab) environment() artifact.Env {
 	if l.Device != nil {
 		e.Backend, e.Device, e.Devices = string(l.Device.Kind), deviceName(l.Device), 1
 	}
+	if w := l.workers; w != nil {
+		e.Backend, e.Device, e.Devices, e.Processes = w.device.Backend, w.device.Device, w.devices, len(w.seats)
+		e.Plugin, e.Driver = w.device.Plugin, w.device.Driver
+	}
 	e.Commit, e.Dirty = commit()
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {
@@ -114,13 +118,13 @@ func deviceName(d *backend.Device) string {
 	return runtime.GOARCH + " CPU"
 }
 
-// nvidia asks the driver one thing about the first visible GPU.
+// nvidia asks the driver one thing about the GPU that this process computes on; "" where it does not say.
 func nvidia(query string) string {
-	out, err := exec.Command("nvidia-smi", "--query-gpu="+query, "--format=csv,noheader", "-i", "0").Output()
+	answer, err := backend.QueryGPU(query)
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(string(out))
+	return answer
 }
 
 func fileSum(path string) string {

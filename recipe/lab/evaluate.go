@@ -10,11 +10,13 @@ import (
 
 	"teamtalk/model"
 	"teamtalk/recipe/artifact"
-	"teamtalk/recipe/data"
 	"teamtalk/recipe/eval"
 	"teamtalk/recipe/experiment"
 	"teamtalk/recipe/grpo"
 )
+
+// evalSlots is how many models answer in lockstep.
+const evalSlots = 2
 
 // evaluate runs the planned evaluations on the held-out tasks that are not there yet. Their evaluator stays open for the checks.
 func (l *Lab) evaluate(ctx context.Context) error {
@@ -23,35 +25,36 @@ func (l *Lab) evaluate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.evaluator, err = l.newEvaluator(jobs, l.problems.Holdout, l.Plan.Evaluation); err != nil {
+	if l.evaluator, err = l.newEvaluator(jobs, ""); err != nil {
 		return err
 	}
-	return l.sample(ctx, "eval", start, l.evaluator, jobs)
+	return l.sample("eval", start, jobs, func(w writeReplies) error { return l.evaluator.Evaluate(ctx, w) })
 }
 
 // evaluateTest does the same on the whole test split. It has an evaluator of its own: other problems and another number of samples make
 // other batches.
 func (l *Lab) evaluateTest(ctx context.Context) error {
-	settings := l.Plan.Evaluation
-	if settings.Test == nil {
+	if l.Plan.Evaluation.Test == nil {
 		return nil
 	}
 	start := time.Now()
-	settings.Samples = settings.Test.Samples
 	jobs, err := l.jobs(experiment.TasksTest)
 	if err != nil || !slices.ContainsFunc(jobs, func(j eval.Job) bool { return !j.Done }) {
 		return err
 	}
-	evaluator, err := l.newEvaluator(jobs, l.problems.Test, settings)
+	evaluator, err := l.newEvaluator(jobs, experiment.TasksTest)
 	if err != nil {
 		return err
 	}
 	defer evaluator.Close()
-	return l.sample(ctx, "eval-test", start, evaluator, jobs)
+	return l.sample("eval-test", start, jobs, func(w writeReplies) error { return evaluator.Evaluate(ctx, w) })
 }
 
-// sample runs the jobs that are not done, and records what that cost since start as a phase.
-func (l *Lab) sample(ctx context.Context, phase string, start time.Time, evaluator *eval.Evaluator, jobs []eval.Job) error {
+// writeReplies records the replies of a job.
+type writeReplies = func(eval.Job, []artifact.Reply) error
+
+// sample lets evaluate run the jobs that are not done, and records what that cost since start as a phase.
+func (l *Lab) sample(phase string, start time.Time, jobs []eval.Job, evaluate func(writeReplies) error) error {
 	var names []string
 	for _, j := range jobs {
 		if !j.Done {
@@ -62,9 +65,10 @@ func (l *Lab) sample(ctx context.Context, phase string, start time.Time, evaluat
 		return nil
 	}
 	tokens := int64(0)
+	l.evalBegan = time.Now()
 	of := jobs[0].Run
 	l.say("evaluating %v, %d problems x %d", names, len(l.Plan.TasksOf(of)), l.Plan.SamplesOf(of))
-	err := evaluator.Evaluate(ctx, func(j eval.Job, replies []artifact.Reply) error {
+	err := evaluate(func(j eval.Job, replies []artifact.Reply) error {
 		right := 0
 		for _, r := range replies {
 			tokens += int64(r.Tokens)
@@ -76,6 +80,18 @@ func (l *Lab) sample(ctx context.Context, phase string, start time.Time, evaluat
 		return l.run.WriteEval(j.Run, replies)
 	})
 	return errors.Join(err, l.phase(phase, names, start, tokens))
+}
+
+// rounds are the evaluations on the held-out tasks, or on the whole test split, that are answered in lockstep. They are grouped
+// by the plan, not by what is left to do.
+func (l *Lab) rounds(tasks string) [][]experiment.EvalRun {
+	var all []experiment.EvalRun
+	for _, e := range l.Plan.Evaluations() {
+		if e.Tasks == tasks {
+			all = append(all, e)
+		}
+	}
+	return slices.Collect(slices.Chunk(all, evalSlots))
 }
 
 // jobs are all planned evaluations on the held-out tasks or on the whole test split, with the adapters of the trained models.
@@ -106,7 +122,12 @@ func (l *Lab) jobs(tasks string) ([]eval.Job, error) {
 	return jobs, nil
 }
 
-func (l *Lab) newEvaluator(jobs []eval.Job, problems []data.Problem, settings experiment.Evaluation) (*eval.Evaluator, error) {
+// newEvaluator opens the evaluation of all jobs on these tasks.
+func (l *Lab) newEvaluator(jobs []eval.Job, tasks string) (*eval.Evaluator, error) {
+	problems, settings := l.problems.Holdout, l.Plan.Evaluation
+	if tasks == experiment.TasksTest {
+		problems, settings.Samples = l.problems.Test, settings.Test.Samples
+	}
 	t := l.Plan.Training.LoRA
 	lora := model.LoRA{Rank: t.R, Alpha: t.LoraAlpha, Targets: t.TargetModules}
 	if err := lora.Validate(); err != nil {
@@ -121,14 +142,14 @@ func (l *Lab) newEvaluator(jobs []eval.Job, problems []data.Problem, settings ex
 	if err != nil {
 		return nil, err
 	}
-	start := time.Now()
 	return eval.New(jobs, eval.Options{
 		Device: l.Device, Weights: l.weights, Tokenizer: l.tokenizer, LoRA: lora, Problems: problems,
-		Settings: settings, Stop: stop, Columns: columns, Slots: 2, Rows: l.evalRows(), Grade: artifact.Grade,
+		Settings: settings, Stop: stop, Columns: columns, Slots: evalSlots, Rows: l.evalRows(), Grade: artifact.Grade,
 		Progress: func(done, all int) {
-			spent := time.Since(start)
+			spent := time.Since(l.evalBegan)
 			left := time.Duration(float64(spent) / float64(done) * float64(all-done))
 			l.say("evaluation %d/%d  %s left", done, all, left.Round(time.Second))
+			l.reporter.progress(done, all)
 		},
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -79,11 +80,11 @@ func (l *Lab) resume() error {
 	return l.run.AddSession(l.environment())
 }
 
-// lock keeps a second process from working on the same run. It ends with this process, however that ends.
+// lock keeps a second process from working on the same run. It ends with this process and its workers, however they end.
 func (l *Lab) lock(ctx context.Context) error {
 	soon, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
-	unlock, err := fetch.Lock(soon, filepath.Join(l.Dir, artifact.ExperimentFile))
+	unlock, err := fetch.LockToShare(soon, filepath.Join(l.Dir, artifact.ExperimentFile))
 	switch {
 	case err == nil:
 		l.unlock = unlock
@@ -108,6 +109,9 @@ func (l *Lab) GoOn() string {
 	}
 	if l.options.AnyData {
 		words = append(words, "-any-data")
+	}
+	if n := l.options.Processes; n > 1 {
+		words = append(words, "-processes", strconv.Itoa(n))
 	}
 	return strings.Join(words, " ")
 }

@@ -37,7 +37,7 @@ type Options struct {
 	// TestSamples is the number of replies to each task of the whole test split; 0: none, nil: the preset's.
 	TestSamples *int
 	Backend     backend.Kind
-	// Lockstep is how many runs share one pass through the frozen model; 0: all of them.
+	// Lockstep is how many runs share one pass through the frozen model; 0: all of them, divided among the processes.
 	Lockstep int
 	// Rows of a training micro-batch, and replies sampled at once in evaluations; 0 chooses.
 	Rows, EvalRows int
@@ -51,8 +51,13 @@ type Options struct {
 	// PlanOnly writes the run's folder with the plan and stops: Resume goes on with it, on another machine too. The plan is
 	// for Backend, which is not opened and must be named.
 	PlanOnly bool
-	Command  []string // the command line, for the record
-	Log      io.Writer
+	// Processes is how many worker processes share the runs and the evaluations; 0 and 1: this process does all itself. PerGPU
+	// is one for each visible GPU on the backend cuda, and 1 on the others.
+	Processes int
+	// Worker is the command of a worker process, a program that calls Work; needed where there are to be several.
+	Worker  []string
+	Command []string // the command line, for the record
+	Log     io.Writer
 }
 
 // Lab is an opened experiment.
@@ -67,8 +72,14 @@ type Lab struct {
 	tokenizer  *tokenizer.Tokenizer
 	problems   data.Set
 	weights    *model.Weights
-	evaluator  *eval.Evaluator
+	evaluator  *eval.Evaluator // of the held-out tasks
+	evalBegan  time.Time       // what is under way of the evaluations
 	unlock     func()
+
+	modelPath, dataDir string // where hub:NAME and fetch were found
+	workers            *workers
+	reporter           *reporter       // set in a worker process
+	testEvaluator      *eval.Evaluator // of the whole test split; a worker keeps it
 }
 
 // Open plans the experiment, or reads the plan of the one to resume, and opens what it needs. Nothing is written before every
@@ -104,6 +115,19 @@ func (l *Lab) open(ctx context.Context) (err error) {
 	if l.options.PlanOnly {
 		return l.planOnly(ctx)
 	}
+	places, err := l.places()
+	if err != nil {
+		return err
+	}
+	if len(places) > 1 {
+		if err := l.openWorkers(ctx, places); err != nil {
+			return err
+		}
+		if resumed {
+			return l.resume()
+		}
+		return l.create(ctx)
+	}
 	if l.Device, err = backend.Open(l.options.Backend); err != nil {
 		if resumed {
 			return fmt.Errorf("%s was begun on the backend %s: %w", l.Dir, l.options.Backend, err)
@@ -132,11 +156,16 @@ func (l *Lab) planOnly(ctx context.Context) error {
 
 // Close gives everything back.
 func (l *Lab) Close() {
+	if l.workers != nil {
+		l.workers.close()
+	}
 	if l.unlock != nil {
 		l.unlock()
 	}
-	if l.evaluator != nil {
-		l.evaluator.Close()
+	for _, e := range []*eval.Evaluator{l.evaluator, l.testEvaluator} {
+		if e != nil {
+			e.Close()
+		}
 	}
 	if l.weights != nil {
 		l.weights.Free()
@@ -156,16 +185,11 @@ func (l *Lab) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() {
 		l.say("stopping when what is under way is done; Ctrl-C again stops at once and loses it")
 	})()
-	start := time.Now()
-	weights, err := model.LoadWeights(l.Device, l.checkpoint.Config, l.checkpoint)
-	if err != nil {
-		return err
+	parts := []func(context.Context) error{l.load, l.train, l.evaluate, l.evaluateTest, l.checks}
+	if l.workers != nil {
+		parts = []func(context.Context) error{l.workers.train, l.workers.evaluate, l.workers.evaluateTest, l.workers.checks}
 	}
-	l.weights = weights
-	if err := l.phase("load", nil, start, 0); err != nil {
-		return err
-	}
-	for _, part := range []func(context.Context) error{l.train, l.evaluate, l.evaluateTest, l.checks} {
+	for _, part := range parts {
 		if err := part(ctx); errors.Is(err, grpo.ErrInterrupted) {
 			return fmt.Errorf("%w: finished steps and runs are kept; go on with: %s", err, l.GoOn())
 		} else if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -177,11 +201,24 @@ func (l *Lab) Run(ctx context.Context) error {
 	return l.run.Seal()
 }
 
+// load puts the frozen weights on the device.
+func (l *Lab) load(context.Context) (err error) {
+	start := time.Now()
+	if l.weights, err = model.LoadWeights(l.Device, l.checkpoint.Config, l.checkpoint); err != nil {
+		return err
+	}
+	return l.phase("load", nil, start, 0)
+}
+
 // phase records what a phase cost.
 func (l *Lab) phase(name string, runs []string, start time.Time, tokens int64) error {
 	seconds := time.Since(start).Seconds()
-	return l.run.AppendPhase(artifact.Phase{
+	p := artifact.Phase{
 		Name: name, Runs: runs, Seconds: seconds, DeviceSeconds: seconds, Tokens: tokens,
 		PeakHostBytes: backend.PeakHostBytes(), PeakDeviceBytes: l.Device.PeakBytes(),
-	})
+	}
+	if l.reporter != nil { // the coordinator alone writes what all share
+		return l.reporter.phase(p, start)
+	}
+	return l.run.AppendPhase(p)
 }

@@ -102,6 +102,9 @@ func (l *Lab) room() (room, error) {
 		costs:    cost.Model{Config: l.checkpoint.Config, LoRA: model.LoRA{Rank: t.LoRA.R, Alpha: t.LoRA.LoraAlpha, Targets: t.LoRA.TargetModules}, Bytes: 4},
 		overhead: cost.OnCPU, training: t, prompt: longest, have: float64(l.Device.Room()), tokens: cpuTokens,
 	}
+	if l.reporter != nil {
+		r.have = float64(l.reporter.room)
+	}
 	if l.Device.DType == dtypes.BFloat16 {
 		r.costs.Bytes = 2
 	}

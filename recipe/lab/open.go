@@ -57,6 +57,7 @@ func (l *Lab) openModel(ctx context.Context) error {
 		if strings.HasSuffix(path, ".gguf") {
 			source = "gguf"
 		}
+		l.modelPath = path
 		l.checkpoint, err = checkpoint.Open(path)
 	}
 	if err != nil {
@@ -145,6 +146,7 @@ func (l *Lab) openData(ctx context.Context) error {
 				return err
 			}
 		}
+		l.dataDir = dir
 		g, err := data.ReadGSM8K(dir, want)
 		if errors.As(err, new(*data.HashError)) {
 			return fmt.Errorf("%w (-any-data)", err)

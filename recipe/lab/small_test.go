@@ -110,9 +110,14 @@ func neverStopped(t *testing.T) string {
 }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(beAWorker) != "" {
+		os.Exit(workerMain())
+	}
 	code := m.Run()
-	if shared.top != "" {
-		os.RemoveAll(shared.top)
+	for _, top := range []string{shared.top, pairs.top} {
+		if top != "" {
+			os.RemoveAll(top)
+		}
 	}
 	os.Exit(code)
 }

@@ -15,68 +15,101 @@ import (
 	"teamtalk/recipe/grpo"
 )
 
-// train trains the planned runs until each has its adapter. Runs that share the frozen model's passes are grouped by the plan,
-// not by what is left to do: a run that goes on has the neighbours that it had.
+// train trains the planned runs until each has its adapter.
 func (l *Lab) train(ctx context.Context) error {
-	planned := l.Plan.Runs()
-	m := l.options.Lockstep
-	if m <= 0 || m > len(planned) {
-		m = len(planned)
-	}
-	columns, err := l.longestPrompt(l.problems.Train)
-	if err != nil {
-		return err
-	}
-	rows, err := l.microBatchRows(m)
-	if err != nil {
-		return err
-	}
-	groups := make([][]grpo.Run, (len(planned)+m-1)/m)
+	var groups [][]grpo.Run
 	defer func() {
 		for _, g := range groups {
-			for _, r := range g {
-				_ = r.Out.Close() // every append was synced
-			}
+			closeGroup(g)
 		}
 	}()
-	for i, r := range planned {
-		config, err := l.Plan.RunConfig(r.Arm, r.Seed, experiment.Runtime{
-			Backend: string(l.Device.Kind), Device: deviceName(l.Device), MicroBatch: rows, RunsLockstep: m, EvalRows: l.evalRows(),
-			Deterministic: l.Device.Kind != backend.CUDA,
-		})
+	for _, runs := range l.groups() {
+		g, err := l.openGroup(runs)
 		if err != nil {
 			return err
 		}
-		out, err := l.run.OpenTraining(config)
-		if err != nil {
-			return err
-		}
-		groups[i/m] = append(groups[i/m], grpo.Run{Config: config, Out: out})
+		groups = append(groups, g)
 	}
 	for _, g := range groups {
-		if !slices.ContainsFunc(g, func(r grpo.Run) bool { return !r.Out.Done() }) {
-			continue
-		}
-		if err := l.trainGroup(ctx, g, rows, columns); err != nil {
+		if err := l.trainGroup(ctx, g); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *Lab) trainGroup(ctx context.Context, group []grpo.Run, rows, columns int) error {
+// lockstep is how many runs share the frozen model's passes.
+func (l *Lab) lockstep() int {
+	n := len(l.Plan.Runs())
+	if m := l.options.Lockstep; m > 0 && m <= n {
+		return m
+	}
+	return n
+}
+
+// groups are the runs that share the frozen model's passes. They are grouped by the plan, not by what is left to do: a run
+// that goes on has the neighbours that it had.
+func (l *Lab) groups() [][]experiment.Run {
+	return slices.Collect(slices.Chunk(l.Plan.Runs(), l.lockstep()))
+}
+
+// openGroup opens the folders of a group's runs.
+func (l *Lab) openGroup(runs []experiment.Run) (group []grpo.Run, err error) {
+	defer func() {
+		if err != nil {
+			closeGroup(group)
+		}
+	}()
+	rows, err := l.microBatchRows(l.lockstep())
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		config, err := l.Plan.RunConfig(r.Arm, r.Seed, experiment.Runtime{
+			Backend: string(l.Device.Kind), Device: deviceName(l.Device), MicroBatch: rows, RunsLockstep: l.lockstep(), EvalRows: l.evalRows(),
+			Deterministic: l.Device.Kind != backend.CUDA,
+		})
+		if err != nil {
+			return group, err
+		}
+		out, err := l.run.OpenTraining(config)
+		if err != nil {
+			return group, err
+		}
+		group = append(group, grpo.Run{Config: config, Out: out})
+	}
+	return group, nil
+}
+
+func closeGroup(group []grpo.Run) {
+	for _, r := range group {
+		_ = r.Out.Close() // every append was synced
+	}
+}
+
+// trainGroup trains a group, unless each of its runs has its adapter.
+func (l *Lab) trainGroup(ctx context.Context, group []grpo.Run) error {
+	if !slices.ContainsFunc(group, func(r grpo.Run) bool { return !r.Out.Done() }) {
+		return nil
+	}
+	rows := group[0].Config.Settings.Runtime.MicroBatch
+	columns, err := l.longestPrompt(l.problems.Train)
+	if err != nil {
+		return err
+	}
 	var names []string
 	for _, r := range group {
 		names = append(names, r.Config.Run.Name)
 	}
 	l.say("training %v, %d steps", names, l.Plan.Training.MaxSteps)
 	start, tokens := time.Now(), int64(0)
-	err := grpo.Train(ctx, group, grpo.Options{
+	err = grpo.Train(ctx, group, grpo.Options{
 		Device: l.Device, Weights: l.weights, Tokenizer: l.tokenizer, Problems: l.problems.Train, Grade: artifact.Grade,
 		Rows: rows, Columns: columns, StopAfter: l.options.StopAfter,
 		Progress: func(p grpo.Progress) {
 			l.say("%s", trainLine(p))
 			tokens += int64(p.Sampled)
+			l.reporter.progress(p.Step, p.Steps)
 		},
 	})
 	return errors.Join(l.exhausted(err, len(group), rows), l.phase("train", names, start, tokens))

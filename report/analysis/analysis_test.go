@@ -233,6 +233,40 @@ func TestCurveAndCost(t *testing.T) {
 	if len(cost.Phases) != 2 || cost.Phases[0].PeakHostBytes != 5 || cost.Total.Seconds != 41 || cost.Total.Count != 3 {
 		t.Errorf("%+v", cost)
 	}
+	if cost.SideBySide {
+		t.Error("phases that do not say when they began ran side by side")
+	}
 	d := cost.designSeconds(2)(stats.Design{RunsA: 3, RunsB: 3, Tasks: 120, Samples: 4})
 	near(t, "a design of six runs", Num(d), 6*20+6*2*480*0.02)
+}
+
+// Phases of worker processes overlap: wall clock counts a second once, device time once for each process. Worked by hand.
+func TestCostOfPhasesSideBySide(t *testing.T) {
+	at := func(clock, name string, seconds float64) artifact.Phase {
+		return artifact.Phase{Name: name, Seconds: seconds, DeviceSeconds: seconds, Worker: "gpu", Started: "2026-01-02T" + clock + "Z"}
+	}
+	c := newCost([]artifact.Phase{
+		{Name: "train", Seconds: 7, DeviceSeconds: 7},                // an earlier sitting, in one process
+		at("10:00:00.000", "load", 2), at("10:00:00.500", "load", 2), // until 2.5
+		at("10:00:10.000", "train", 20), at("10:00:05.000", "train", 10), // from 5 to 30, with a second inside: in the order that they ended
+		at("10:00:12.000", "train", 1),
+		at("10:00:28.000", "eval", 4), // 28 to 32: begins before the last training ends
+		at("10:01:40.000", "eval", 3), // 100 to 103: the next day's sitting might be anywhere
+	}, 2, 7)
+	for _, x := range []struct {
+		what      string
+		got, want Num
+	}{
+		{"load", c.Phases[1].Seconds, 2.5}, {"train", c.Phases[0].Seconds, 7 + 25}, {"eval", c.Phases[2].Seconds, 4 + 3},
+		{"all: 7, 0 to 2.5, 5 to 32, 100 to 103", c.Total.Seconds, 7 + 2.5 + 27 + 3},
+		{"device seconds of all", c.Total.DeviceSeconds, 7 + 2 + 2 + 20 + 10 + 1 + 4 + 3},
+		{"device seconds of a run", c.TrainSeconds, 38.0 / 2}, {"device seconds of a reply", c.ReplySeconds, 1},
+	} {
+		if d := float64(x.got - x.want); d > 1e-6 || d < -1e-6 {
+			t.Errorf("%s: %v, want %v", x.what, x.got, x.want)
+		}
+	}
+	if !c.SideBySide {
+		t.Error("it does not say that phases ran side by side")
+	}
 }

@@ -1,20 +1,25 @@
 package analysis
 
 import (
+	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"teamtalk/recipe/artifact"
 	"teamtalk/report/stats"
 )
 
-// Cost is what the run took, by phase and in all.
+// Cost is what the run took, by phase and in all. Where phases say when they began, as those of worker processes do, time in
+// which several ran side by side is counted once in Seconds, and in DeviceSeconds once for each.
 type Cost struct {
 	Phases []PhaseCost `json:"phases"`
 	Total  PhaseCost   `json:"total"`
 	// Per planned unit, for what another design would cost: device seconds of one training run and of one evaluation reply.
 	TrainSeconds Num `json:"device_seconds_per_run"`
 	ReplySeconds Num `json:"device_seconds_per_reply"`
+	// SideBySide: worker processes shared the work, so that phases overlap in time.
+	SideBySide bool `json:"side_by_side,omitempty"`
 }
 
 // PhaseCost sums the phases of one name.
@@ -26,15 +31,38 @@ type PhaseCost struct {
 	Tokens          int64  `json:"tokens"`
 	PeakHostBytes   int64  `json:"peak_host_bytes"`
 	PeakDeviceBytes int64  `json:"peak_device_bytes"`
+
+	spans []span // the timed phases
 }
+
+// span is when a timed phase ran, in seconds since any fixed time.
+type span struct{ from, to float64 }
 
 func (c *PhaseCost) add(p artifact.Phase) {
 	c.Count++
-	c.Seconds += Num(p.Seconds)
+	if began, err := time.Parse(time.RFC3339, p.Started); err == nil {
+		from := float64(began.UnixMilli()) / 1000
+		c.spans = append(c.spans, span{from, from + p.Seconds})
+	} else {
+		c.Seconds += Num(p.Seconds)
+	}
 	c.DeviceSeconds += Num(p.DeviceSeconds)
 	c.Tokens += p.Tokens
 	c.PeakHostBytes = max(c.PeakHostBytes, p.PeakHostBytes)
 	c.PeakDeviceBytes = max(c.PeakDeviceBytes, p.PeakDeviceBytes)
+}
+
+// covered is the length of what spans cover together.
+func covered(spans []span) float64 {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	sum, end := 0.0, math.Inf(-1)
+	for _, s := range spans {
+		if s.to > end {
+			sum += s.to - max(s.from, end)
+			end = s.to
+		}
+	}
+	return sum
 }
 
 func newCost(phases []artifact.Phase, runs, replies int) Cost {
@@ -48,6 +76,11 @@ func newCost(phases []artifact.Phase, runs, replies int) Cost {
 		}
 		c.Phases[i].add(p)
 		c.Total.add(p)
+	}
+	c.SideBySide = len(c.Total.spans) > 0
+	c.Total.Seconds += Num(covered(c.Total.spans))
+	for i := range c.Phases {
+		c.Phases[i].Seconds += Num(covered(c.Phases[i].spans))
 	}
 	per := func(name string, n int) Num {
 		for _, p := range c.Phases {

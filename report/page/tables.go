@@ -270,6 +270,9 @@ func (r *writer) phaseTable() (*grid, string) {
 	if len(r.doc.Cost.Phases) > 0 {
 		line("total", "cost", "total")
 	}
+	if r.doc.Cost.SideBySide {
+		return g, "What it took. Worker processes ran side by side: wall clock counts such time once, in each line and in the total, so that lines can add up to more than the total; device time is wall clock times devices held, a share where processes share one, summed over processes; peaks are the largest of a process. Money is not counted: no price is in the artifacts."
+	}
 	return g, "What it took. Wall clock is summed over phases, also where they ran side by side; device time is wall clock times devices held; peaks are the largest of the phases. Money is not counted: no price is in the artifacts."
 }
 
@@ -404,6 +407,9 @@ func (r *writer) environmentTable() (*grid, string) {
 		at("backend", "code", "backend")
 		at("device", "code", "device")
 		at("devices", "i", "devices")
+		if s.Processes > 0 {
+			at("worker processes", "i", "processes")
+		}
 		if s.Plugin.Version != "" {
 			at("plugin "+Code(s.Plugin.Name), "code", "plugin", "version")
 		}
