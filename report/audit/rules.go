@@ -57,7 +57,7 @@ func rules(s Subject) []rule {
 		}},
 		{"environment", "One commit, without local changes, made the run", "", environment, "a session of another commit", func(rec *artifact.Record) *artifact.Record {
 			c := clone(rec)
-			other := artifact.Env{Commit: "another"}
+			other := artifact.Env{Commit: "another", Devices: 1}
 			c.Sessions = append(c.Sessions, other)
 			return c
 		}},
@@ -103,22 +103,36 @@ func plantChecksum(rec *artifact.Record) *artifact.Record {
 	return c
 }
 
+// environment asks for one commit in every process that computed. One that wrote the plan alone, and opened no device, may have run an
+// earlier one: a plan is committed before it is run, and the plan's hash says that it was not changed since.
 func environment(rec *artifact.Record) finding {
 	if len(rec.Sessions) == 0 {
 		return fail("no session is recorded")
 	}
-	one := rec.Sessions[0]
+	var computed []artifact.Env
+	planned := ""
 	for i, s := range rec.Sessions {
 		switch {
-		case s.Commit != one.Commit:
-			return fail("session %d ran commit %.12s, session 1 %.12s", i+1, s.Commit, one.Commit)
-		case s.Dirty:
-			return fail("session %d ran commit %.12s with local changes", i+1, s.Commit)
 		case s.Commit == "":
 			return fail("session %d does not say which commit it ran", i+1)
+		case s.Dirty:
+			return fail("session %d ran commit %.12s with local changes", i+1, s.Commit)
+		case s.Devices == 0:
+			planned = s.Commit
+		case len(computed) > 0 && s.Commit != computed[0].Commit:
+			return fail("session %d ran commit %.12s, an earlier one %.12s", i+1, s.Commit, computed[0].Commit)
+		default:
+			computed = append(computed, s)
 		}
 	}
-	return pass("commit %.12s, %s", one.Commit, plural(len(rec.Sessions), "session"))
+	if len(computed) == 0 {
+		return fail("no session opened a device: nothing was computed")
+	}
+	f := pass("commit %.12s, %s", computed[0].Commit, plural(len(computed), "session"))
+	if planned != "" && planned != computed[0].Commit {
+		f = pass("commit %.12s, %s; the plan was written before, at %.12s", computed[0].Commit, plural(len(computed), "session"), planned)
+	}
+	return f
 }
 
 func proxyIsTarget(rec *artifact.Record) finding {

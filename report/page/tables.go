@@ -278,24 +278,37 @@ func (r *writer) phaseTable() (*grid, string) {
 
 func (r *writer) roundTable() (*grid, string) {
 	g := r.columns(">Round", "What changed", "Measure", ">Value", ">Against the round before")
-	var last *float64
-	for i, rd := range r.doc.Rounds {
+	own := r.doc.Plan.Primary.B + "-" + r.doc.Plan.Primary.B
+	var last, here string // bindings of values; "" where there is none
+	here = None
+	row := func(round, changed, metric string) {
 		diff := "n/a"
-		if rd.Value != nil && last != nil {
-			// The difference is of two bound numbers; it is bound as the pair.
-			diff = g.b("3", "rounds", i-1, "value") + " to " + g.b("3", "rounds", i, "value")
+		if last != "" && here != None {
+			diff = last + " to " + here // the difference is of two bound numbers; it is bound as the pair
 		}
-		g.row(g.b("i", "rounds", i, "round"), g.b("text", "rounds", i, "changed"), g.b("text", "rounds", i, "metric"), g.b("3", "rounds", i, "value"), diff)
-		last = rd.Value
-	}
-	if own := r.doc.Plan.Primary.B + "-" + r.doc.Plan.Primary.B; len(r.doc.Rounds) > 0 && r.doc.Rows[own] != nil {
-		diff := None
-		if last != nil {
-			diff = g.b("3", "rounds", len(r.doc.Rounds)-1, "value") + " to " + g.b("3", "rows", own, "pass1")
+		g.row(round, changed, metric, here, diff)
+		last = ""
+		if here != None {
+			last = here
 		}
-		g.row("this run", "nothing more: this is the run of this page", "pass@1 "+Inline(r.doc.Plan.Primary.B), g.b("3", "rows", own, "pass1"), diff)
 	}
-	return g, "The attempts before this run, as they were noted, and this run."
+	noted := false
+	for i, rd := range r.doc.Rounds {
+		round, changed, metric := g.b("i", "rounds", i, "round"), g.b("text", "rounds", i, "changed"), g.b("text", "rounds", i, "metric")
+		here = None
+		switch this := rd.Plan == r.doc.Run.PlanSHA256 && rd.Value == nil; {
+		case this && r.doc.Rows[own] != nil:
+			noted, here = true, g.b("3", "rows", own, "pass1")
+		case rd.Value != nil:
+			here = g.b("3", "rounds", i, "value")
+		}
+		row(round, changed, metric)
+	}
+	if len(r.doc.Rounds) > 0 && !noted && r.doc.Rows[own] != nil {
+		here = g.b("3", "rows", own, "pass1")
+		row("this run", "nothing more: this is the run of this page", "pass@1 "+Inline(r.doc.Plan.Primary.B))
+	}
+	return g, "The attempts, as they were noted, and this run among them. A value is the mean over the attempt's own runs and tasks; attempts differ in more than what they changed on purpose, if only in rounding."
 }
 
 // flipTable lists the tasks on which the arms differ most.
