@@ -21,7 +21,7 @@ func TestPublishedWriteUpsAreFresh(t *testing.T) {
 			t.Errorf("%s has no artifacts: %v", dir, err)
 			continue
 		}
-		for _, command := range []string{"check", "lint"} {
+		for _, command := range []string{"check", "lint", "verify"} {
 			var out, errs strings.Builder
 			if err := run(context.Background(), []string{command, "-out", dir, results}, io.LimitReader(nil, 0), &out, &errs); err != nil {
 				t.Errorf("report %s of %s: %v\n%s%s", command, dir, err, out.String(), errs.String())
