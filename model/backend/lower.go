@@ -29,13 +29,15 @@ func lower(g *graph.Graph, outputs []*graph.Node) (text string, err error) {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
 	before := flags.Lookup("v").Value.String()
+	// The verbosity is up only while this logger is there: a compilation in another goroutine would log its options otherwise.
+	klog.SetLogger(logr.New(textSink{}))
 	if err := flags.Set("v", "2"); err != nil {
+		klog.ClearLogger()
 		return "", fmt.Errorf("raising klog's verbosity: %w", err)
 	}
-	klog.SetLogger(logr.New(textSink{}))
 	defer func() {
-		klog.ClearLogger()
 		_ = flags.Set("v", before)
+		klog.ClearLogger()
 		if r := recover(); r != nil {
 			if l, ok := r.(lowered); ok {
 				text = l.text

@@ -17,13 +17,17 @@ type Batch struct {
 }
 
 // Overhead is what a process takes beside what its programs ask for: Fixed bytes, and a share of what they ask for that the
-// allocator loses between its blocks.
-type Overhead struct{ Fixed, Share float64 }
+// allocator loses between its blocks. Apart says that what the gradient pass and the sampler use lies apart, so that both count.
+type Overhead struct {
+	Fixed, Share float64
+	Apart        bool
+}
 
-// The overheads that were measured. On one H200 a gradient pass of 8 x 704 tokens took 48.6 GiB (nvidia-smi); on the CPU the most that a
-// process of the mini model had resident (VmHWM) was 0.43 to 1.28 GiB for passes of 512 to 4,096 tokens.
+// The overheads that were measured. On an H200 XLA's allocator grows by regions that it does not join: a process that trained one
+// run of Qwen2.5-1.5B with 4 x 1,024 tokens in a pass held 40.7 GiB (nvidia-smi), four runs in lockstep 48.7. On the CPU the most that
+// a process of the mini model had resident (VmHWM) was 0.43 to 1.28 GiB for passes of 512 to 4,096 tokens.
 var (
-	OnGPU = Overhead{Fixed: 0.6 * (1 << 30), Share: 0.1}
+	OnGPU = Overhead{Fixed: 0.6 * (1 << 30), Share: 0.1, Apart: true}
 	OnCPU = Overhead{Fixed: 0.4 * (1 << 30), Share: 0.2}
 )
 
@@ -33,23 +37,31 @@ type Part struct {
 	Bytes float64
 }
 
-// Memory is an estimate by part. Of the gradient pass and the sampler only the larger counts: they take turns.
+// Memory is an estimate by part. Of the gradient pass and the sampler only the larger counts, because they take turns, unless their
+// memory lies apart.
 type Memory struct {
 	Kept     []Part // from the first step to the last
 	Gradient []Part // while a gradient pass runs
 	Sampler  []Part // while replies are sampled
 	Other    []Part // the driver's, and what the allocator loses between its blocks
+	Apart    bool   // the gradient pass and the sampler do not use the same memory in turn
 }
 
-// How often a layer keeps a value of each width for the backward pass, or needs it at the pass's peak. They are fitted to what XLA
-// laid out for gradient programs of different widths (PJRT_Executable_GetCompiledMemoryStats, f32, CPU).
-const (
-	keptInner  = 7.7  // of the intermediate size: gate, up, their product, the sigmoid, the gradients of one layer
-	keptHidden = 4.5  // of the hidden size: two residuals and two normalised inputs
-	keptHeads  = 2.2  // of queries, keys and values
-	keptLogits = 8    // bytes of a logit: itself in f32 and its gradient
-	keptScores = 2.3  // attention scores [heads, T] of a token in f32: the probabilities, and the gradient's
-	halfScores = 0.75 // of them in bf16: one of the copies is
+// kept says how often a layer keeps a value of each width for the backward pass, or needs it at the pass's peak.
+type kept struct {
+	inner  float64 // of the intermediate size: gate, up, their product, the gradients of one layer
+	hidden float64 // of the hidden size: two residuals and two normalised inputs
+	heads  float64 // of queries, keys and values
+	scores float64 // bytes of an attention score
+	logits float64 // bytes of a logit, itself and its gradient
+}
+
+// They are fitted to what XLA laid out for gradient programs (PJRT_Executable_GetCompiledMemoryStats): on the CPU, in f32, of different
+// widths; on an H200, in bf16, of Qwen2.5-1.5B's shape, 8 x 704 tokens of one run (24.7 GiB of temporaries) and 4 x 1,024 of four (21.5),
+// which settle two numbers: scores, and one factor, 0.53, for the three widths. XLA fuses more there.
+var (
+	keptF32  = kept{inner: 7.7, hidden: 4.5, heads: 2.2, scores: 9.2, logits: 8}
+	keptBF16 = kept{inner: 0.53 * 7.7, hidden: 0.53 * 4.5, heads: 0.53 * 2.2, scores: 6.5, logits: 6}
 )
 
 // Estimate is the memory that training in lockstep takes, known before anything is compiled.
@@ -60,16 +72,14 @@ const (
 //	weights            b·params
 //	sampler's weights  b·(linear + 2·M·A): every linear map again, with the adapters appended
 //	adapters           4·4·M·A: values, two moments, gradients, f32
-//	activations        N·L·b·(7.7·I + 4.5·H + 2.2·Q + r)
-//	attention          N·L·h·T·2.3·4, in bf16 three quarters of it: one of the copies is in bf16
-//	logits             K·V·8, in bf16 2 more for the product's own result
+//	activations        N·L·b·(7.7·I + 4.5·H + 2.2·Q + r), in bf16 0.53 of the widths
+//	attention          N·L·h·T·9.2, in bf16 6.5
+//	logits             K·V·8, in bf16 6
 //	adapters' work     M·A·(4 + 2·b): new gradients, matrices fused by group
 //	                   and Rows·A·b of several runs: every row has its run's adapters
 //	cache              Samples·Columns·(bytes of keys and values of a token), twice: it grows by being copied
 //	sampling           Samples·V·12: logits, noise and order
 //	prompts            Chunk·Prompt·(2·I + 3·H + 3·Q)·b + Chunk·h·Prompt²·8
-//
-// In bf16 on one H200, one run, 8 x 704 tokens and logits at every token it gives 48 GiB where the driver reported 48.6.
 func (m Model) Estimate(s Batch) Memory {
 	c := m.Config
 	b, runs := float64(m.Bytes), float64(s.Runs)
@@ -79,16 +89,16 @@ func (m Model) Estimate(s Batch) Memory {
 	layers, heads, vocab := float64(c.NumHiddenLayers), float64(c.NumAttentionHeads), float64(c.VocabSize)
 	ranks := float64(m.LoRA.Rank * len(m.LoRA.Targets))
 	tokens, picks := float64(s.Rows*s.T), float64(s.Picks)
-	scores, logits := 4*keptScores, float64(keptLogits)
+	k := keptF32
 	if m.Bytes < 4 {
-		scores, logits = halfScores*scores, logits+b
+		k = keptBF16
 	}
 	e := Memory{
 		Kept: []Part{{"weights", m.Weights()}, {"adapters, moments and gradients", 16 * adapters}},
 		Gradient: []Part{
-			{"activations", tokens * layers * b * (keptInner*inner + keptHidden*hidden + keptHeads*qkv + ranks)},
-			{"attention", tokens * layers * heads * float64(s.T) * scores},
-			{"logits", picks * vocab * logits},
+			{"activations", tokens * layers * b * (k.inner*inner + k.hidden*hidden + k.heads*qkv + ranks)},
+			{"attention", tokens * layers * heads * float64(s.T) * k.scores},
+			{"logits", picks * vocab * k.logits},
 			{"adapters' gradients", adapters * (4 + 2*b)},
 		},
 	}
@@ -104,7 +114,8 @@ func (m Model) Estimate(s Batch) Memory {
 			{"prompts", prompts*b*(2*inner+3*hidden+3*qkv) + prompts*heads*float64(s.Prompt)*8},
 		}
 	}
-	asked := sum(e.Kept) + max(sum(e.Gradient), sum(e.Sampler))
+	e.Apart = s.Overhead.Apart
+	asked := sum(e.Kept) + sum(e.turn())
 	if s.Overhead != (Overhead{}) {
 		e.Other = []Part{{"driver and allocator", s.Overhead.Fixed + s.Overhead.Share*asked}}
 	}
@@ -113,16 +124,23 @@ func (m Model) Estimate(s Batch) Memory {
 
 // Total is the estimate's peak, in bytes.
 func (e Memory) Total() float64 {
-	return sum(e.Kept) + max(sum(e.Gradient), sum(e.Sampler)) + sum(e.Other)
+	return sum(e.Peak())
+}
+
+// turn lists the parts of the gradient pass or of the sampler, whichever takes more, or of both where they lie apart.
+func (e Memory) turn() []Part {
+	switch {
+	case e.Apart:
+		return append(append([]Part(nil), e.Gradient...), e.Sampler...)
+	case sum(e.Sampler) > sum(e.Gradient):
+		return e.Sampler
+	}
+	return e.Gradient
 }
 
 // Peak lists the parts that stand side by side at the peak.
 func (e Memory) Peak() []Part {
-	turn := e.Gradient
-	if sum(e.Sampler) > sum(e.Gradient) {
-		turn = e.Sampler
-	}
-	return append(append(append([]Part(nil), e.Kept...), turn...), e.Other...)
+	return append(append(append([]Part(nil), e.Kept...), e.turn()...), e.Other...)
 }
 
 // String is the total and its parts, in GiB.

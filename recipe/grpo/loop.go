@@ -68,7 +68,10 @@ type loop struct {
 	trainer  *Trainer
 	sampler  *model.Sampler
 	tokens   []int64 // for each run, trained and sampled so far (TRL's num_tokens)
-	filled   filled  // the gradient passes of the step under way
+	// What the steps of this process took, and how many they were: what is left is estimated from all of them.
+	spent  time.Duration
+	steps  int
+	filled filled // the gradient passes of the step under way
 }
 
 // Train trains runs in lockstep, each step's rollouts and updates of all runs together, from their last common checkpoint, and

@@ -72,7 +72,8 @@ func (l *loop) step(ctx context.Context, step int) error {
 	}
 	if l.Progress != nil {
 		p.Sampled, p.TokensPerS = sampled, float64(sampled)/generated.Seconds()
-		p.Left = took * time.Duration(l.settings.MaxSteps-step-1)
+		l.spent, l.steps = l.spent+took, l.steps+1
+		p.Left = l.spent / time.Duration(l.steps) * time.Duration(l.settings.MaxSteps-step-1)
 		l.Progress(p)
 	}
 	return nil
