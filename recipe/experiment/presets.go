@@ -46,6 +46,9 @@ func Preset(name string) (Plan, error) {
 		p.Arms = arms(plainMini, teamMini)
 	case "qwen":
 		t.LearningRate, t.LoRA.R, t.LoRA.LoraAlpha, t.MaxCompletionLength = 1e-4, 32, 64, 512
+		// In bf16 on an H200 one run alone, 48 rows, differed by 0.006 to 0.019, four in lockstep by 0.003 to 0.006: other batch sizes
+		// take other kernels. A wrong model or temperature differs by tenths.
+		t.MaxLogpDifference = 0.05
 		p.Arms = arms(plainQwen, teamQwen)
 		e.Test = &TestEvaluation{Samples: 1, Prompts: []string{PromptOwn}}
 		p.Secondary = append(p.Secondary, p.onTest())
