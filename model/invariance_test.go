@@ -16,18 +16,10 @@ const rounding = 1e-5
 func (x *tiny) conversations(t *testing.T) (sequences [][]int32, begin []int) {
 	t.Helper()
 	o := x.oracle(t)
-	ids, mask, completion := o.ints("grpo/ids"), o.ints("grpo/mask"), o.ints("grpo/completion_mask")
-	for i := range 8 {
-		var s []int32
-		for j := range 32 {
-			if mask[i*32+j] == 1 {
-				s = append(s, int32(ids[i*32+j]))
-			}
-		}
-		sequences = append(sequences, s)
-		begin = append(begin, slices.Index(completion[i*32:], 1))
+	for completion := range slices.Chunk(o.IDs("grpo/completion_mask"), 32) {
+		begin = append(begin, slices.Index(completion, 1))
 	}
-	return sequences, begin
+	return o.Sequences("grpo", 32), begin
 }
 
 // scores are log-probability and entropy of every token but the first of each sequence, laid one to a row.

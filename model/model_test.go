@@ -10,8 +10,8 @@ import (
 func TestLogitsEqualTransformers(t *testing.T) {
 	onBackends(t, func(t *testing.T, x *tiny) {
 		o := x.oracle(t)
-		ids, mask := o.ints("forward/ids"), o.ints("forward/mask")
-		rows := padded(ids, mask, 3)
+		mask := o.IDs("forward/mask")
+		rows := rowsOf(24, 3, o.Sequences("forward", 24)...)
 		for _, c := range []struct {
 			name string
 			a    *Adapters
@@ -22,7 +22,7 @@ func TestLogitsEqualTransformers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := o.floats(c.name)
+			want := o.Float32(c.name)
 			v := x.weights.Config.VocabSize
 			for i, m := range mask {
 				if m == 1 {
@@ -36,13 +36,13 @@ func TestLogitsEqualTransformers(t *testing.T) {
 func TestLogProbsAndEntropiesEqualTransformers(t *testing.T) {
 	onBackends(t, func(t *testing.T, x *tiny) {
 		o := x.oracle(t)
-		rows := padded(o.ints("grpo/ids"), o.ints("grpo/mask"), 8)
+		rows := rowsOf(32, 8, o.Sequences("grpo", 32)...)
 		logp, entropy, err := x.scorer(t, 8, 32, &x.lora, x.adapter).Score(rows, 0.9)
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantLogp, wantEntropy := o.floats("grpo/logp"), o.floats("grpo/entropy") // [8, 31]
-		mask := o.ints("grpo/completion_mask")
+		wantLogp, wantEntropy := o.Float32("grpo/logp"), o.Float32("grpo/entropy") // [8, 31]
+		mask := o.IDs("grpo/completion_mask")
 		compared := 0
 		for i := range 8 {
 			for j := range 31 {
@@ -80,20 +80,8 @@ func TestGreedyRepliesEqualTransformers(t *testing.T) {
 // greedy is the oracle's prompts, with keys for two completions each, and the 20 likeliest ids after them under the adapter.
 func (x *tiny) greedy(t *testing.T) (prompts []Prompt, want [][]int32) {
 	o := x.oracle(t)
-	ids, mask, next := o.ints("forward/ids"), o.ints("forward/mask"), o.ints("greedy/ids")
-	for i := range 3 {
-		p := Prompt{Keys: []Key{NewKey(uint64(i), 0), NewKey(uint64(i), 1)}}
-		for j := range 24 {
-			if mask[i*24+j] == 1 {
-				p.IDs = append(p.IDs, int32(ids[i*24+j]))
-			}
-		}
-		prompts = append(prompts, p)
-		var reply []int32
-		for _, id := range next[i*20 : (i+1)*20] {
-			reply = append(reply, int32(id))
-		}
-		want = append(want, reply)
+	for i, ids := range o.Sequences("forward", 24) {
+		prompts = append(prompts, Prompt{IDs: ids, Keys: []Key{NewKey(uint64(i), 0), NewKey(uint64(i), 1)}})
 	}
-	return prompts, want
+	return prompts, slices.Collect(slices.Chunk(o.IDs("greedy/ids"), 20))
 }

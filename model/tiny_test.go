@@ -10,6 +10,7 @@ import (
 	"teamtalk/model/backend"
 	"teamtalk/model/backend/backendtest"
 	"teamtalk/model/checkpoint"
+	"teamtalk/model/checkpoint/checkpointtest"
 )
 
 // tiny is the random Qwen2 checkpoint whose right answers transformers and PEFT gave (testdata/tiny-qwen2/oracle.json), on one
@@ -78,17 +79,17 @@ func openTiny(t *testing.T, kind backend.Kind) *tiny {
 	}
 	x := &tiny{
 		dev: dev, weights: w, lora: LoRA{Rank: 4, Alpha: 8, Targets: checkpoint.Linears},
-		adapter: map[string][]float32{}, samplers: map[string]*Sampler{}, scorers: map[string]*Scorer{},
-	}
-	file := openOracle(t, tinyDir+"/adapter/adapter_model.safetensors")
-	for _, s := range x.lora.Specs(cp.Config) {
-		x.adapter[s.Name] = file.floats(s.Name)
+		adapter:  checkpointtest.Read(t, tinyDir+"/adapter/adapter_model.safetensors").All(),
+		samplers: map[string]*Sampler{}, scorers: map[string]*Scorer{},
 	}
 	opened[kind] = x
 	return x
 }
 
-func (x *tiny) oracle(t *testing.T) *oracle { return openOracle(t, tinyDir+"/oracle.safetensors") }
+func (x *tiny) oracle(t *testing.T) *checkpointtest.Values {
+	t.Helper()
+	return checkpointtest.Read(t, tinyDir+"/oracle.safetensors")
+}
 
 // adapters puts runs on the device in a LoRA's shape.
 func (x *tiny) adapters(t *testing.T, l LoRA, runs ...map[string][]float32) *Adapters {
@@ -167,22 +168,6 @@ func near(t *testing.T, what string, got, want []float32, tolerance float64) {
 			t.Fatalf("%s: value %d is %g, want %g (off by %g, tolerance %g)", what, i, got[i], want[i], d, tolerance)
 		}
 	}
-}
-
-// padded makes rows of right-padded sequences: ids and mask [rows, T].
-func padded(ids, mask []int64, rows int) Rows {
-	t := len(ids) / rows
-	var all [][]int32
-	for i := range rows {
-		var s []int32
-		for j := range t {
-			if mask[i*t+j] == 1 {
-				s = append(s, int32(ids[i*t+j]))
-			}
-		}
-		all = append(all, s)
-	}
-	return rowsOf(t, rows, all...)
 }
 
 // rowsOf lays sequences into rows of t columns, one to a row; further rows are padding.

@@ -10,6 +10,7 @@ import (
 	"teamtalk/model/backend"
 	"teamtalk/model/backend/backendtest"
 	"teamtalk/model/checkpoint"
+	"teamtalk/model/checkpoint/checkpointtest"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
@@ -119,15 +120,15 @@ func TestBF16(t *testing.T) {
 	if _, err := w.Values(); err == nil || !strings.Contains(err.Error(), "expected f32") {
 		t.Errorf("values of bf16 weights: error %v", err)
 	}
-	o := openOracle(t, tinyDir+"/oracle.safetensors")
-	mask := o.ints("forward/mask")
+	o := checkpointtest.Read(t, tinyDir+"/oracle.safetensors")
+	mask := o.IDs("forward/mask")
 	s := &Scorer{dev: dev, weights: w, rows: 3, t: 24}
 	defer s.Close()
-	got, err := s.Logits(padded(o.ints("forward/ids"), mask, 3))
+	got, err := s.Logits(rowsOf(24, 3, o.Sequences("forward", 24)...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := o.floats("forward/logits_base")
+	want := o.Float32("forward/logits_base")
 	off, size, fine, n := 0.0, 0.0, 0, 0
 	for i := range want {
 		if mask[i/c.VocabSize] == 0 {

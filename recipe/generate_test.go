@@ -39,7 +39,7 @@ func idsOf(t *testing.T, stdout string) [][]int32 {
 func TestGenerateGreedyEqualsTransformers(t *testing.T) {
 	o := readOracle(t)
 	var in strings.Builder
-	for _, ids := range sequences(o["forward/ids"], o["forward/mask"], 24) {
+	for _, ids := range o.Sequences("forward", 24) {
 		fmt.Fprintf(&in, "{\"ids\":%s}\n", marshal(t, ids))
 	}
 	onBackends(t, func(t *testing.T, backend string) {
@@ -49,8 +49,8 @@ func TestGenerateGreedyEqualsTransformers(t *testing.T) {
 		}
 		for i, got := range idsOf(t, out) {
 			for j, id := range got {
-				if float64(id) != o["greedy/ids"][i*20+j] {
-					t.Errorf("line %d: %v, want %v", i+1, got, o["greedy/ids"][i*20:(i+1)*20])
+				if float64(id) != o.Float64("greedy/ids")[i*20+j] {
+					t.Errorf("line %d: %v, want %v", i+1, got, o.Float64("greedy/ids")[i*20:(i+1)*20])
 					break
 				}
 			}

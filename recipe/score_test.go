@@ -61,10 +61,10 @@ func onBackends(t *testing.T, test func(t *testing.T, backend string)) {
 func TestScoreEqualsTransformers(t *testing.T) {
 	o := readOracle(t)
 	t.Run("completions under the adapter, at the training temperature", func(t *testing.T) {
-		learnt := o["grpo/completion_mask"]
+		learnt := o.Float64("grpo/completion_mask")
 		var in strings.Builder
 		var wants []scored
-		for i, ids := range sequences(o["grpo/ids"], o["grpo/mask"], 32) {
+		for i, ids := range o.Sequences("grpo", 32) {
 			start := slices.Index(learnt[i*32:], 1)
 			line, err := json.Marshal(map[string]any{"ids": ids, "start": start})
 			if err != nil {
@@ -72,7 +72,7 @@ func TestScoreEqualsTransformers(t *testing.T) {
 			}
 			in.Write(append(line, '\n'))
 			from, to := i*31+start-1, i*31+len(ids)-1
-			wants = append(wants, scored{o["grpo/logp"][from:to], o["grpo/entropy"][from:to]})
+			wants = append(wants, scored{o.Float64("grpo/logp")[from:to], o.Float64("grpo/entropy")[from:to]})
 		}
 		onBackends(t, func(t *testing.T, backend string) {
 			out, log, err := score(in.String(), "-model", tinyQwen, "-adapter", tinyAdapter, "-temperature", "0.9", "-backend", backend)
@@ -92,7 +92,7 @@ func TestScoreEqualsTransformers(t *testing.T) {
 		const v = 320
 		var in strings.Builder
 		var wants []scored
-		for i, ids := range sequences(o["forward/ids"], o["forward/mask"], 24) {
+		for i, ids := range o.Sequences("forward", 24) {
 			line, err := json.Marshal(map[string]any{"ids": ids})
 			if err != nil {
 				t.Fatal(err)
@@ -100,7 +100,7 @@ func TestScoreEqualsTransformers(t *testing.T) {
 			in.Write(append(line, '\n'))
 			var want scored
 			for j, next := range ids[1:] {
-				z := o["forward/logits_base"][(i*24+j)*v:][:v]
+				z := o.Float64("forward/logits_base")[(i*24+j)*v:][:v]
 				sum, mean := 0.0, 0.0
 				for _, x := range z {
 					sum += math.Exp(x)

@@ -1,11 +1,8 @@
 package grpo
 
 import (
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -13,54 +10,11 @@ import (
 	"teamtalk/model/backend"
 	"teamtalk/model/backend/backendtest"
 	"teamtalk/model/checkpoint"
+	"teamtalk/model/checkpoint/checkpointtest"
 )
 
 // The right answers are those of transformers, PEFT and PyTorch in float64: model/testdata/tiny-qwen2/oracle.json.
 const tinyDir = "../../model/testdata/tiny-qwen2"
-
-type values map[string][]float64
-
-func readSafetensors(t *testing.T, path string) values {
-	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := int(binary.LittleEndian.Uint64(raw))
-	data := raw[8+n:]
-	var header map[string]struct {
-		DType   string `json:"dtype"`
-		Offsets [2]int `json:"data_offsets"`
-	}
-	if err := json.Unmarshal(raw[8:8+n], &header); err != nil {
-		t.Fatal(err)
-	}
-	out := values{}
-	for name, e := range header {
-		b := data[e.Offsets[0]:e.Offsets[1]]
-		var v []float64
-		switch e.DType {
-		case "I64":
-			for ; len(b) > 0; b = b[8:] {
-				v = append(v, float64(int64(binary.LittleEndian.Uint64(b))))
-			}
-		case "F64":
-			for ; len(b) > 0; b = b[8:] {
-				v = append(v, math.Float64frombits(binary.LittleEndian.Uint64(b)))
-			}
-		case "F32":
-			for ; len(b) > 0; b = b[4:] {
-				v = append(v, float64(math.Float32frombits(binary.LittleEndian.Uint32(b))))
-			}
-		case "":
-			continue // __metadata__
-		default:
-			t.Fatalf("%s is %s", name, e.DType)
-		}
-		out[name] = v
-	}
-	return out
-}
 
 // close32 fails when values differ by more than tolerance, relative to the largest magnitude of the tensor.
 func close32(t *testing.T, what string, got []float32, want []float64, tolerance float64) {
@@ -92,7 +46,7 @@ type rig struct {
 	weights *model.Weights
 	lora    model.LoRA
 	adapter map[string][]float32
-	oracle  values
+	oracle  *checkpointtest.Values
 }
 
 // onBackends runs a test on every backend that is to be tested: see backendtest.
@@ -114,13 +68,11 @@ func onBackends(t *testing.T, test func(t *testing.T, r *rig)) {
 				t.Fatal(err)
 			}
 			t.Cleanup(w.Free)
-			r := &rig{dev: dev, weights: w, lora: model.LoRA{Rank: 4, Alpha: 8, Targets: checkpoint.Linears}, adapter: map[string][]float32{}}
-			for name, v := range readSafetensors(t, tinyDir+"/adapter/adapter_model.safetensors") {
-				for _, x := range v {
-					r.adapter[name] = append(r.adapter[name], float32(x))
-				}
+			r := &rig{
+				dev: dev, weights: w, lora: model.LoRA{Rank: 4, Alpha: 8, Targets: checkpoint.Linears},
+				adapter: checkpointtest.Read(t, tinyDir+"/adapter/adapter_model.safetensors").All(),
+				oracle:  checkpointtest.Read(t, tinyDir+"/oracle.safetensors"),
 			}
-			r.oracle = readSafetensors(t, tinyDir+"/oracle.safetensors")
 			test(t, r)
 		})
 	}
@@ -144,7 +96,7 @@ func (r *rig) trainer(t *testing.T, o TrainerOptions, runs ...map[string][]float
 // batch is the oracle's batch of 8 completions, one to a row, repeated for each run.
 func (r *rig) batch(t *testing.T, lossType string, microBatches, runs int, scale float64) MicroBatch {
 	t.Helper()
-	ids, mask, learnt := r.oracle["grpo/ids"], r.oracle["grpo/mask"], r.oracle["grpo/completion_mask"]
+	ids, mask, learnt := r.oracle.Float64("grpo/ids"), r.oracle.Float64("grpo/mask"), r.oracle.Float64("grpo/completion_mask")
 	lengths := make([]int, 8)
 	for i, m := range learnt {
 		lengths[i/32] += int(m)
@@ -153,7 +105,7 @@ func (r *rig) batch(t *testing.T, lossType string, microBatches, runs int, scale
 	if err != nil {
 		t.Fatal(err)
 	}
-	advantages, err := Advantages(r.oracle["grpo/reward"], 4, "none")
+	advantages, err := Advantages(r.oracle.Float64("grpo/reward"), 4, "none")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,13 +134,13 @@ func (r *rig) batch(t *testing.T, lossType string, microBatches, runs int, scale
 }
 
 func TestAdvantagesEqualTRL(t *testing.T) {
-	oracle := readSafetensors(t, tinyDir+"/oracle.safetensors")
+	oracle := checkpointtest.Read(t, tinyDir+"/oracle.safetensors")
 	for _, scale := range []string{"none", "group", "batch"} {
-		got, err := Advantages(oracle["grpo/reward"], 4, scale)
+		got, err := Advantages(oracle.Float64("grpo/reward"), 4, scale)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, want := range oracle["grpo/advantage_"+scale] {
+		for i, want := range oracle.Float64("grpo/advantage_" + scale) {
 			if math.Abs(got[i]-want) > 1e-6 {
 				t.Errorf("scale_rewards %s: advantage %d is %g, want %g", scale, i, got[i], want)
 			}
@@ -215,7 +167,7 @@ func TestLossesAndGradientsEqualPyTorch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := r.oracle[c.want][0]; math.Abs(sum(s.Loss)-want) > 1e-4*max(math.Abs(want), 1e-2) {
+			if want := r.oracle.Float64(c.want)[0]; math.Abs(sum(s.Loss)-want) > 1e-4*max(math.Abs(want), 1e-2) {
 				t.Errorf("%s: loss %g, want %g", c.want, sum(s.Loss), want)
 			}
 			if c.grad == "" {
@@ -227,7 +179,7 @@ func TestLossesAndGradientsEqualPyTorch(t *testing.T) {
 			}
 			compared := 0
 			for name, g := range grads {
-				close32(t, c.grad+name, g, r.oracle[c.grad+name], 1e-4)
+				close32(t, c.grad+name, g, r.oracle.Float64(c.grad+name), 1e-4)
 				compared++
 			}
 			if compared != 2*7*2 {
@@ -244,26 +196,26 @@ func TestAdamWEqualsPyTorch(t *testing.T) {
 		b := r.batch(t, "dapo", 1, 1, 60)
 		for k := range 5 {
 			rate := LinearRate(1e-2, k, 5)
-			if want := r.oracle["adamw/lr"][k]; math.Abs(rate-want) > 1e-8 {
+			if want := r.oracle.Float64("adamw/lr")[k]; math.Abs(rate-want) > 1e-8 {
 				t.Errorf("step %d: learning rate %g, want %g", k+1, rate, want)
 			}
 			s, err := tr.Accumulate(b, 0.9)
 			if err != nil {
 				t.Fatal(err)
 			}
-			close32(t, fmt.Sprintf("loss of step %d", k+1), []float32{float32(sum(s.Loss))}, r.oracle["adamw/loss"][k:k+1], 1e-4)
+			close32(t, fmt.Sprintf("loss of step %d", k+1), []float32{float32(sum(s.Loss))}, r.oracle.Float64("adamw/loss")[k:k+1], 1e-4)
 			norm, err := tr.Step(rate)
 			if err != nil {
 				t.Fatal(err)
 			}
-			close32(t, fmt.Sprintf("gradient norm of step %d", k+1), norm, r.oracle["adamw/grad_norm"][k:k+1], 1e-4)
+			close32(t, fmt.Sprintf("gradient norm of step %d", k+1), norm, r.oracle.Float64("adamw/grad_norm")[k:k+1], 1e-4)
 			if k == 0 || k == 4 {
 				got, err := a.Values(0)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for name, v := range got {
-					r.stepped(t, fmt.Sprintf("step %d: %s", k+1, name), name, v, r.oracle[fmt.Sprintf("adamw/step%d/%s", k+1, name)])
+					r.stepped(t, fmt.Sprintf("step %d: %s", k+1, name), name, v, r.oracle.Float64(fmt.Sprintf("adamw/step%d/%s", k+1, name)))
 				}
 			}
 		}
@@ -278,7 +230,7 @@ func (r *rig) stepped(t *testing.T, what, name string, got []float32, want []flo
 	var clear []float32
 	var clearWant []float64
 	for i, start := range r.adapter[name] {
-		if math.Abs(r.oracle["adamw/step1/"+name][i]-float64(start)) > 0.999*rate {
+		if math.Abs(r.oracle.Float64("adamw/step1/" + name)[i]-float64(start)) > 0.999*rate {
 			clear, clearWant = append(clear, got[i]), append(clearWant, want[i])
 		} else if d := math.Abs(float64(got[i]) - want[i]); d > 5*rate {
 			t.Errorf("%s: value %d is off by %g, more than all steps together", what, i, d)
@@ -315,13 +267,13 @@ func TestLockstepEqualsOneRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		close32(t, "gradient norm of the second run", norm[1:], r.oracle["adamw/grad_norm"][:1], 1e-4)
+		close32(t, "gradient norm of the second run", norm[1:], r.oracle.Float64("adamw/grad_norm")[:1], 1e-4)
 		got, err := a.Values(1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for name, v := range got {
-			r.stepped(t, name, name, v, r.oracle["adamw/step1/"+name])
+			r.stepped(t, name, name, v, r.oracle.Float64("adamw/step1/"+name))
 		}
 	})
 }
@@ -329,8 +281,8 @@ func TestLockstepEqualsOneRun(t *testing.T) {
 // Sharing a group's prompt among its replies changes no gradient.
 func TestSharedPromptsGiveTheSameGradient(t *testing.T) {
 	onBackends(t, func(t *testing.T, r *rig) {
-		ids, mask, learnt := r.oracle["grpo/ids"], r.oracle["grpo/mask"], r.oracle["grpo/completion_mask"]
-		advantages, err := Advantages(r.oracle["grpo/reward"], 4, "none")
+		ids, mask, learnt := r.oracle.Float64("grpo/ids"), r.oracle.Float64("grpo/mask"), r.oracle.Float64("grpo/completion_mask")
+		advantages, err := Advantages(r.oracle.Float64("grpo/reward"), 4, "none")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -388,7 +340,7 @@ func TestSharedPromptsGiveTheSameGradient(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, g := range grads {
-			close32(t, name, g, r.oracle["grpo/grad_dapo/"+name], 1e-4)
+			close32(t, name, g, r.oracle.Float64("grpo/grad_dapo/"+name), 1e-4)
 		}
 	})
 }
@@ -412,7 +364,7 @@ func TestClippedObjective(t *testing.T) {
 			if b.Weights[i] == 0 {
 				continue
 			}
-			logp := r.oracle["grpo/logp"][i/32*31+col]
+			logp := r.oracle.Float64("grpo/logp")[i/32*31+col]
 			ratio := []float64{0.5, 0.9, 1, 1.2, 2}[i%5] // below, inside and above the range
 			b.OldLogp[i] = float32(logp - math.Log(ratio))
 			adv := float64(b.Advantages[i])

@@ -13,7 +13,7 @@ import (
 // groups are the oracle's 8 completions as two groups of replies to learn from, with dapo's weights over all of them.
 func (r *rig) groups(t *testing.T, advantages []float64) []reply {
 	t.Helper()
-	ids, mask, learnt := r.oracle["grpo/ids"], r.oracle["grpo/mask"], r.oracle["grpo/completion_mask"]
+	ids, mask, learnt := r.oracle.Float64("grpo/ids"), r.oracle.Float64("grpo/mask"), r.oracle.Float64("grpo/completion_mask")
 	replies := make([]reply, 8)
 	lengths := make([]int, 8)
 	for i := range replies {
@@ -93,7 +93,7 @@ func TestRepliesWithoutAdvantageHaveNoGradient(t *testing.T) {
 // runs have unequal amounts to learn, which is what sharing is for: no pass waits for the run with the most.
 func TestRunsSharePasses(t *testing.T) {
 	onBackends(t, func(t *testing.T, r *rig) {
-		advantages, err := Advantages(r.oracle["grpo/reward"], 4, "none")
+		advantages, err := Advantages(r.oracle.Float64("grpo/reward"), 4, "none")
 		if err != nil {
 			t.Fatal(err)
 		}
