@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,11 @@ import (
 	"teamtalk/recipe/experiment"
 	"teamtalk/recipe/mini"
 )
+
+func TestMain(m *testing.M) {
+	backendtest.CompileQuickly()
+	os.Exit(m.Run())
+}
 
 func TestRates(t *testing.T) {
 	for _, c := range []struct {
@@ -106,7 +112,7 @@ func TestAgeFrom(t *testing.T) {
 	}
 }
 
-// options are a quick bench run of the mini model with short replies.
+// options are a quick bench run of the mini model's first layer with short replies.
 func options(t *testing.T, log *bytes.Buffer) Options {
 	t.Helper()
 	backendtest.Need(t, "xla-cpu") // the lines of memory are of what XLA lays out
@@ -115,6 +121,8 @@ func options(t *testing.T, log *bytes.Buffer) Options {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cp.Close() })
+	config := cp.Config
+	config.NumHiddenLayers = 1 // every layer would be compiled by itself
 	tok, err := cp.Tokenizer()
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +142,7 @@ func options(t *testing.T, log *bytes.Buffer) Options {
 	problems := mini.Problems()
 	problems.Train, problems.Holdout = problems.Train[:8], problems.Holdout[:4]
 	return Options{
-		Device: dev, Config: cp.Config, Source: cp, From: "safetensors", Tokenizer: tok, Problems: problems, Stop: []int32{2}, Real: true, Plan: plan,
+		Device: dev, Config: config, Source: cp, From: "safetensors", Tokenizer: tok, Problems: problems, Stop: []int32{2}, Real: true, Plan: plan,
 		LoRA: model.LoRA{Rank: l.R, Alpha: l.LoraAlpha, Targets: l.TargetModules}, Prompt: 32, Shapes: []Shape{{4, 64}}, Repeat: 1, Log: log,
 	}
 }

@@ -2,6 +2,7 @@ package cost_test
 
 import (
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -32,6 +33,11 @@ type nothing struct{}
 
 func (nothing) ReadBF16(string, []uint16) error { return nil }
 func (nothing) ReadF32(string, []float32) error { return nil }
+
+func TestMain(m *testing.M) {
+	backendtest.CompileQuickly()
+	os.Exit(m.Run())
+}
 
 // The estimate of a gradient pass against what XLA laid out for it.
 func TestEstimateOfACompiledPass(t *testing.T) {

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 
 	"teamtalk/model"
@@ -38,11 +39,10 @@ func (r room) fitting(m, asked int) (int, error) {
 		return rows, nil
 	}
 	if asked == 0 {
-		for ; rows > 1; rows-- {
-			if r.fits(m, rows-1) {
-				return rows - 1, nil
-			}
+		if fewer := r.most(m, rows); fewer > 0 {
+			return fewer, nil
 		}
+		rows = 1
 	}
 	return 0, fmt.Errorf("training %d runs in lockstep with %d rows in a pass would take about %s; the device has %s GiB free%s",
 		m, rows, r.estimate(m, rows), cost.GiB(r.have), r.advice(m, rows))
@@ -51,6 +51,11 @@ func (r room) fitting(m, asked int) (int, error) {
 func (r room) longest() int { return r.prompt + r.training.MaxCompletionLength }
 
 func (r room) fits(m, rows int) bool { return r.have == 0 || r.estimate(m, rows).Total() <= r.have }
+
+// most is how many rows in a pass, fewer than below, fit for m runs; 0 where one does not.
+func (r room) most(m, below int) int {
+	return sort.Search(max(below-1, 0), func(n int) bool { return !r.fits(m, n+1) })
+}
 
 // estimate is what training m runs with rows rows in a pass takes, the sampler included.
 func (r room) estimate(m, rows int) cost.Memory {
@@ -65,11 +70,8 @@ func (r room) estimate(m, rows int) cost.Memory {
 // advice says what would fit instead of m runs and rows rows.
 func (r room) advice(m, rows int) string {
 	var found []string
-	for n := rows - 1; n >= 1; n-- {
-		if r.fits(m, n) {
-			found = append(found, fmt.Sprintf("-micro-batch %d", n))
-			break
-		}
+	if n := r.most(m, rows); n > 0 {
+		found = append(found, fmt.Sprintf("-micro-batch %d", n))
 	}
 	for n := m - 1; n >= 1 && len(found) == 0; n-- {
 		if r.fits(n, 1) {

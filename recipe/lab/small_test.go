@@ -110,6 +110,7 @@ func neverStopped(t *testing.T) string {
 }
 
 func TestMain(m *testing.M) {
+	backendtest.CompileQuickly()
 	if os.Getenv(beAWorker) != "" {
 		os.Exit(workerMain())
 	}
