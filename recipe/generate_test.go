@@ -160,8 +160,8 @@ func (p *pieces) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// What is streamed is what the ids say: the chat form of the prompt goes in, and the new ids' text comes out, piece by piece.
-func TestGenerateStreams(t *testing.T) {
+func tinyTokenizer(t *testing.T) *tokenizer.Tokenizer {
+	t.Helper()
 	cp, err := checkpoint.Open(tinyModel)
 	if err != nil {
 		t.Fatal(err)
@@ -171,6 +171,12 @@ func TestGenerateStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tok
+}
+
+// What is streamed is what the ids say: the chat form of the prompt goes in, and the new ids' text comes out, piece by piece.
+func TestGenerateStreams(t *testing.T) {
+	tok := tinyTokenizer(t)
 	chat, err := tok.ChatML([]tokenizer.Message{{Role: "system", Content: "Be brief. 数"}, {Role: "user", Content: "Why <|im_end|>?"}}, true)
 	if err != nil {
 		t.Fatal(err)
@@ -208,15 +214,7 @@ func TestGenerateStreams(t *testing.T) {
 
 // The end of a reply: the configuration's ids and the tokenizer's, both of Qwen's.
 func TestStopIDs(t *testing.T) {
-	cp, err := checkpoint.Open(tinyModel)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cp.Close()
-	tok, err := cp.Tokenizer()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tok := tinyTokenizer(t)
 	for _, c := range []struct {
 		why        string
 		configured []int32

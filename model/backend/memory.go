@@ -12,14 +12,19 @@ import (
 
 // PeakHostBytes is the most memory that this process has had resident, 0 where the system does not tell (it tells on Linux).
 func PeakHostBytes() int64 {
-	f, err := os.Open("/proc/self/status")
+	return kilobytes("/proc/self/status", "VmHWM")
+}
+
+// kilobytes is a field of a file like /proc/meminfo ("MemAvailable:  123 kB"), in bytes; 0 when it does not say.
+func kilobytes(name, field string) int64 {
+	f, err := os.Open(name)
 	if err != nil {
 		return 0
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
-		if rest, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
+		if rest, ok := strings.CutPrefix(lines.Text(), field+":"); ok {
 			kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
 			if err != nil {
 				return 0

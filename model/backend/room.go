@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"strconv"
@@ -79,22 +78,7 @@ func hostRoom() func() int64 {
 
 // memAvailable is MemAvailable of a file like /proc/meminfo, in bytes; 0 when it does not say.
 func memAvailable(name string) int64 {
-	f, err := os.Open(name)
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		if rest, ok := strings.CutPrefix(lines.Text(), "MemAvailable:"); ok {
-			kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			if err != nil {
-				return 0
-			}
-			return kb << 10
-		}
-	}
-	return 0
+	return kilobytes(name, "MemAvailable")
 }
 
 // readNumber is the number that a file holds; 0 when it holds none ("max").

@@ -89,24 +89,40 @@ func (w *watcher) Write(p []byte) (int, error) {
 	}
 }
 
-var shared struct {
+// whole is a small run that went through in one process. It is made once for the package.
+type whole struct {
 	once sync.Once
 	top  string
 	err  error
 }
 
-// neverStopped is the folder of a small run that went through in one process. It is made once for the package.
-func neverStopped(t *testing.T) string {
+// folder is the run's, which is made with o where it is not there yet.
+func (w *whole) folder(t *testing.T, o Options) string {
 	t.Helper()
-	shared.once.Do(func() {
-		if shared.top, shared.err = os.MkdirTemp("", "lab"); shared.err == nil {
-			shared.err = conduct(t.Context(), small(t, Options{Out: filepath.Join(shared.top, "run")}))
+	w.once.Do(func() {
+		if w.top, w.err = os.MkdirTemp("", "lab"); w.err == nil {
+			o.Out = filepath.Join(w.top, "run")
+			w.err = conduct(t.Context(), small(t, o))
 		}
 	})
-	if shared.err != nil {
-		t.Fatal(shared.err)
+	if w.err != nil {
+		t.Fatal(w.err)
 	}
-	return filepath.Join(shared.top, "run")
+	return filepath.Join(w.top, "run")
+}
+
+var allInLockstep, twoInLockstep whole
+
+// neverStopped is the folder of a small run whose four training runs were in lockstep.
+func neverStopped(t *testing.T) string {
+	t.Helper()
+	return allInLockstep.folder(t, Options{})
+}
+
+// inPairs is the folder of a small run with two training runs in lockstep at a time.
+func inPairs(t *testing.T) string {
+	t.Helper()
+	return twoInLockstep.folder(t, Options{Lockstep: 2})
 }
 
 func TestMain(m *testing.M) {
@@ -115,7 +131,7 @@ func TestMain(m *testing.M) {
 		os.Exit(workerMain())
 	}
 	code := m.Run()
-	for _, top := range []string{shared.top, pairs.top} {
+	for _, top := range []string{allInLockstep.top, twoInLockstep.top} {
 		if top != "" {
 			os.RemoveAll(top)
 		}

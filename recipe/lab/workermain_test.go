@@ -4,8 +4,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"path/filepath"
-	"sync"
 	"testing"
 )
 
@@ -49,24 +47,4 @@ func divided(t *testing.T, processes int, o Options) Options {
 	t.Setenv(beAWorker, "yes")
 	o.Worker, o.Processes = []string{exe}, processes
 	return small(t, o)
-}
-
-var pairs struct {
-	once sync.Once
-	top  string
-	err  error
-}
-
-// inPairs is the folder of a small run in one process, two runs in lockstep at a time. It is made once for the package.
-func inPairs(t *testing.T) string {
-	t.Helper()
-	pairs.once.Do(func() {
-		if pairs.top, pairs.err = os.MkdirTemp("", "lab"); pairs.err == nil {
-			pairs.err = conduct(t.Context(), small(t, Options{Out: filepath.Join(pairs.top, "run"), Lockstep: 2}))
-		}
-	})
-	if pairs.err != nil {
-		t.Fatal(pairs.err)
-	}
-	return filepath.Join(pairs.top, "run")
 }

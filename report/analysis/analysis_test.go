@@ -87,17 +87,7 @@ func TestByHand(t *testing.T) {
 
 	c := r.Contrasts[Primary]
 	near(t, "the difference", c.Delta, 16.0/24-13.0/24) // over both seeds, not the first pair
-	outcomes := func(names ...string) (o stats.Outcomes) {
-		for _, n := range names {
-			var run []stats.Cell
-			for _, k := range full[n] {
-				run = append(run, stats.Cell{Correct: k, Samples: 4})
-			}
-			o = append(o, run)
-		}
-		return o
-	}
-	want, err := stats.Compare(outcomes("baseline-17-baseline", "baseline-18-baseline"), outcomes("recipe-17-recipe", "recipe-18-recipe"), r.Plan.Margin)
+	want, err := stats.Compare(outcomes(full, 4, "baseline-17-baseline", "baseline-18-baseline"), outcomes(full, 4, "recipe-17-recipe", "recipe-18-recipe"), r.Plan.Margin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,4 +259,16 @@ func TestCostOfPhasesSideBySide(t *testing.T) {
 	if !c.SideBySide {
 		t.Error("it does not say that phases ran side by side")
 	}
+}
+
+// outcomes are the named evaluations, of so many samples per task, from how many were right on each.
+func outcomes(right map[string][]int, samples int, names ...string) (o stats.Outcomes) {
+	for _, n := range names {
+		var run []stats.Cell
+		for _, k := range right[n] {
+			run = append(run, stats.Cell{Correct: k, Samples: samples})
+		}
+		o = append(o, run)
+	}
+	return o
 }

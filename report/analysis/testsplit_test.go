@@ -75,17 +75,7 @@ func TestTheWholeTestSplitByHand(t *testing.T) {
 	near(t, "the difference in length", r.Contrasts[OnTest(LengthKey)].Delta, 2)
 	near(t, "the difference in replies cut off", r.Contrasts[OnTest(CutKey)].Delta, 1.0/8)
 	near(t, "talk of the recipe", r.Rows["recipe-recipe-test"].Share.Talk.Rate, 0.5)
-	outcomes := func(names ...string) (o stats.Outcomes) {
-		for _, n := range names {
-			var run []stats.Cell
-			for _, k := range right[n] {
-				run = append(run, stats.Cell{Correct: k, Samples: 1})
-			}
-			o = append(o, run)
-		}
-		return o
-	}
-	want, err := stats.Compare(outcomes("baseline-17-baseline-test", "baseline-18-baseline-test"), outcomes("recipe-17-recipe-test", "recipe-18-recipe-test"), r.Plan.Margin)
+	want, err := stats.Compare(outcomes(right, 1, "baseline-17-baseline-test", "baseline-18-baseline-test"), outcomes(right, 1, "recipe-17-recipe-test", "recipe-18-recipe-test"), r.Plan.Margin)
 	if err != nil {
 		t.Fatal(err)
 	}

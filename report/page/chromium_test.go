@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"teamtalk/recipe/artifact/artifacttest"
 )
 
 var shots = flag.String("shots", "", "folder for screenshots")
@@ -182,7 +184,7 @@ func (b *tab) shot(name string) {
 }
 
 func TestPageInChromium(t *testing.T) {
-	run := syntheticRun(t, hostileOptions())
+	run := syntheticRun(t, artifacttest.Options{Hostile: hostile, Steps: 8})
 	files := mustBuild(t, os.DirFS(run), Options{})
 	page := filepath.Join(t.TempDir(), "report.html")
 	if err := os.WriteFile(page, files["report.html"], 0o644); err != nil {

@@ -95,7 +95,3 @@ var hostile = []string{
 	"</script></style></template><!-- ]]> \u2028 \u2029 \xff\xfe",
 	strings.Repeat("A", 1<<20),
 }
-
-func hostileOptions() artifacttest.Options {
-	return artifacttest.Options{Hostile: hostile, Steps: 8}
-}

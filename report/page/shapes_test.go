@@ -54,27 +54,33 @@ func TestEveryShapeHasAPage(t *testing.T) {
 			t.Errorf("%s: %v", c.why, err)
 			continue
 		}
-		md := string(files["report.md"])
-		for _, s := range c.says {
-			if !strings.Contains(md, s) {
-				t.Errorf("%s: the page does not say %q", c.why, s)
-			}
+		says(t, c.why, files, c.says, c.not)
+	}
+}
+
+// says fails where a page lacks something, or says what it must not, or has a number that is bound to nothing or is none.
+func says(t *testing.T, why string, files map[string][]byte, want, not []string) {
+	t.Helper()
+	md := string(files["report.md"])
+	for _, s := range want {
+		if !strings.Contains(md, s) {
+			t.Errorf("%s: the page does not say %q", why, s)
 		}
-		for _, s := range c.not {
-			if strings.Contains(md, s) {
-				t.Errorf("%s: the page says %q", c.why, s)
-			}
+	}
+	for _, s := range not {
+		if strings.Contains(md, s) {
+			t.Errorf("%s: the page says %q", why, s)
 		}
-		for _, p := range Lint(c.why, md, claimsOf(t, files).Claims) {
-			t.Error(p)
-		}
-		if _, bad := VerifyClaims(files); len(bad) > 0 {
-			t.Errorf("%s: %v", c.why, bad)
-		}
-		for _, bad := range []string{"NaN", "<no value>", "%!", "+Inf"} {
-			if at := strings.Index(md, bad); at >= 0 {
-				t.Errorf("%s: the page holds %q: %q", c.why, bad, md[max(0, at-80):at+20])
-			}
+	}
+	for _, p := range Lint(why, md, claimsOf(t, files).Claims) {
+		t.Error(p)
+	}
+	if _, bad := VerifyClaims(files); len(bad) > 0 {
+		t.Errorf("%s: %v", why, bad)
+	}
+	for _, bad := range []string{"NaN", "<no value>", "%!", "+Inf"} {
+		if at := strings.Index(md, bad); at >= 0 {
+			t.Errorf("%s: the page holds %q: %q", why, bad, md[max(0, at-80):at+20])
 		}
 	}
 }

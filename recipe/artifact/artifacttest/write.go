@@ -34,14 +34,20 @@ type Options struct {
 	EditCheck func([]artifact.Check) []artifact.Check
 }
 
-// Write makes the folder dir, which must not exist.
-func Write(dir string, o Options) error {
+// newWorld is what a folder is made from: the options with their defaults, and the seeded draws.
+func newWorld(o Options) *world {
 	def(&o.Preset, "mini")
 	def(&o.Seed, 1)
 	def(&o.Tasks, 120)
 	def(&o.Steps, 40)
 	def(&o.RunSD, 0.1)
-	w := &world{Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0))}
+	return &world{Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0))}
+}
+
+// Write makes the folder dir, which must not exist.
+func Write(dir string, o Options) error {
+	w := newWorld(o)
+	o = w.Options
 	plan, err := w.plan()
 	if err != nil {
 		return err
@@ -315,12 +321,8 @@ func (w *world) metrics(step int, rs []artifact.Rollout) map[string]float64 {
 
 // Questions are the lines of a data set that holds the questions of the run that the options make.
 func Questions(o Options) []string {
-	def(&o.Preset, "mini")
-	def(&o.Seed, 1)
-	def(&o.Tasks, 120)
-	def(&o.Steps, 40)
-	def(&o.RunSD, 0.1)
-	w := &world{Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0))}
+	w := newWorld(o)
+	o = w.Options
 	p, err := w.plan()
 	if err != nil {
 		panic(err) // Write returns it
