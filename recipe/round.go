@@ -32,12 +32,11 @@ func runRound(_ context.Context, args []string, _ io.Reader, stdout, stderr io.W
 		if err != nil {
 			return fmt.Errorf("%s: %w", *of, err)
 		}
-		rd.Plan = rec.PlanSHA256
-		if *of != f.Arg(0) { // of the run itself the page computes it
-			rd.Value, rd.Metric = rec.Outcome()
-		} else {
-			_, rd.Metric = rec.Outcome()
+		rd = rec.Outcome()
+		if *of == f.Arg(0) { // of the run itself the page computes it
+			rd = artifact.Round{Metric: rd.Metric, Plan: rd.Plan}
 		}
+		rd.Changed = *changed
 	}
 	if err := artifact.Note(f.Arg(0), rd); err != nil {
 		return fmt.Errorf("%s: %w", f.Arg(0), err)

@@ -34,7 +34,7 @@ correct  1 or 0 (true or false); empty for an answer that was not graded.
 Columns may come in any order. A cell (arm, run, task) without a graded answer is counted and named, and its task is left out of
 both arms; nothing is filled in.
 
-It prints three intervals, which say different things: ci_tasks is over new tasks for these trained models, ci_runs over new
+It prints three intervals, which say different things: ci_tasks is over new tasks for these models, ci_runs over new
 training runs on these tasks, ci_both over both. The verdict reads ci_both: better, worse, equivalent (90%% interval inside
 ±margin), unresolved, degenerate (nothing varied). The exit code is 0 whatever the verdict.
 

@@ -115,7 +115,7 @@ func (c *comparison) writeResult(w io.Writer) {
 	fmt.Fprintf(t, "  σ² arm × task\t%s\tthe arms, task by task\n", stats.Significant(k.ArmTask, 3))
 	fmt.Fprintf(t, "  p(1−p)\t%s\tone answer drawn again\n", stats.Significant(k.PerSample, 3))
 	t.Flush()
-	fmt.Fprintf(w, "\nTasks: %s better than %s on %d, worse on %d, equal on %d (sign test p %s, for these trained models only)\n", c.names().B, c.names().A, c.Wins, c.Losses, c.Ties, stats.PValue(c.SignP))
+	fmt.Fprintf(w, "\nTasks: %s better than %s on %d, worse on %d, equal on %d (sign test p %s, for these models only)\n", c.names().B, c.names().A, c.Wins, c.Losses, c.Ties, stats.PValue(c.SignP))
 }
 
 func intervalRow[S stats.Scope](w io.Writer, i stats.Interval[S], p float64, v stats.Verdict, note string) {

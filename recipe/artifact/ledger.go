@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-
-	"teamtalk/recipe/experiment"
 )
 
 // Note adds an attempt to the Climb ledger of the run in dir, numbered after the last one. A sealed run is held against its manifest
@@ -52,30 +50,59 @@ func Note(dir string, rd Round) error {
 	return WriteFile(r.path(ManifestFile), data)
 }
 
-// Outcome is what the ledger says of an attempt: pass@1 of the arm that was worked on, the primary comparison's second, under its
-// own prompt on the held-out tasks, over all of its trained runs. The value is nil where the record holds no such evaluation.
-func (r *Record) Outcome() (value *float64, metric string) {
-	arm := r.Plan.Primary.B
-	right, graded := 0, 0
+// Outcome is what the ledger says of an attempt that has this record: pass@1 of the primary comparison's second arm under its own
+// prompt on the held-out tasks, over all of its trained runs, what it differs by from the first arm's, and how much it talks. What the
+// record has no evaluation for is nil.
+func (r *Record) Outcome() Round {
+	a, b, plain := r.Plan.Primary.A, r.Plan.Primary.B, r.Plan.BaselineArm().Name
+	own, talk := r.rates(b, b)
+	rd := Round{Value: own, Metric: fmt.Sprintf("pass@1 %s", b), Plan: r.PlanSHA256, Talk: talk}
+	other, _ := r.rates(a, a)
+	rd.Difference = minus(own, other)
+	bare, _ := r.rates(b, plain)
+	alone, _ := r.rates(a, plain)
+	rd.PlainDifference = minus(bare, alone)
+	return rd
+}
+
+// rates are the share of right replies among those that were graded, and the share of replies that talk, of an arm's trained runs
+// under a prompt, on the held-out tasks; nil where there are none.
+func (r *Record) rates(arm, prompt string) (right, talk *float64) {
+	hits, graded, talks, replies := 0, 0, 0, 0
 	for _, e := range r.Evals {
-		if e.Model == experiment.Base || e.Prompt != arm || e.Tasks != "" || !r.trained(e.Model, arm) {
+		if e.Prompt != prompt || e.Tasks != "" || !r.trained(e.Model, arm) {
 			continue
 		}
 		for _, rp := range e.Replies {
+			replies++
 			if rp.Verdict.Reward != nil {
 				graded++
 			}
 			if rp.Verdict.Correct() {
-				right++
+				hits++
+			}
+			if rp.Talk.Talks {
+				talks++
 			}
 		}
 	}
-	metric = fmt.Sprintf("pass@1 %s", arm)
-	if graded == 0 {
-		return nil, metric
+	return share(hits, graded), share(talks, replies)
+}
+
+func share(k, n int) *float64 {
+	if n == 0 {
+		return nil
 	}
-	v := float64(right) / float64(graded)
-	return &v, metric
+	v := float64(k) / float64(n)
+	return &v
+}
+
+func minus(b, a *float64) *float64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	v := *b - *a
+	return &v
 }
 
 func (r *Record) trained(model, arm string) bool {

@@ -89,8 +89,13 @@ func TestOutcome(t *testing.T) {
 			}
 		}
 	}
-	value, metric := rec.Outcome()
+	got := rec.Outcome()
+	value, metric := got.Value, got.Metric
 	if value == nil || found != 6 || *value != 1./5 || metric != "pass@1 "+arm {
 		t.Errorf("value %v of %s, want one right of five graded, of six", value, metric)
+	}
+	// The plan trains one arm: there is nothing to differ from. No reply of this test talks.
+	if got.Difference != nil || got.PlainDifference != nil || got.Talk == nil || *got.Talk != 0 || got.Plan != rec.PlanSHA256 {
+		t.Errorf("%+v, want no differences and no talk", got)
 	}
 }

@@ -140,6 +140,11 @@ type Round struct {
 	Value   *float64 `json:"value"`          // pass@1 of the arm that was worked on; null where the attempt gave none
 	Metric  string   `json:"metric"`         // what Value is, e.g. "pass@1 recipe"
 	Plan    string   `json:"plan,omitempty"` // SHA-256 of that attempt's plan
+	// What else the attempt came to, where its evaluations are there: pass@1 of the arm that was worked on minus the other's, each
+	// under its own prompt and both under the plain one, and the share of the arm's replies that talk.
+	Difference      *float64 `json:"difference,omitempty"`
+	PlainDifference *float64 `json:"plain_difference,omitempty"`
+	Talk            *float64 `json:"talk,omitempty"`
 }
 
 // Status is the outcome of a check.

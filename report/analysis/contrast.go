@@ -85,6 +85,11 @@ func newContrast(key, a, b, metric string, c stats.Comparison, files []string) *
 		Wins: c.Wins, Losses: c.Losses, Ties: c.Ties, SignP: Num(c.SignP), Tasks: c.Tasks, Dropped: len(c.Dropped),
 		Verdict: c.Verdict, Reason: c.Reason, Margin: Num(c.Margin), Stats: c,
 	}
+	if metric != "pass@1" && c.DFRuns > 0 && !c.CIRuns.OK() {
+		// All runs came out alike, so that the interval is over tasks alone: it must not be read as one over new runs.
+		out.CIBoth = stats.None[stats.Both]("no two runs of an arm differ, so that the spread between runs cannot be estimated")
+		out.CI90 = stats.None[stats.Both]("no two runs of an arm differ")
+	}
 	if metric == "pass@1" {
 		k := c.Components
 		out.Components = &Components{Run: Num(k.Run), RunTask: Num(k.RunTask), ArmTask: Num(k.ArmTask), PerSample: Num(k.PerSample), RunSD: Num(k.RunSD()),

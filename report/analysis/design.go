@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"math"
+	"slices"
 
 	"teamtalk/report/stats"
 )
@@ -108,7 +109,12 @@ func (r *Report) design() {
 	}
 	var candidates []stats.Design
 	for _, n := range tasks {
-		for _, runs := range []int{2, 3, 4, 5, 8, 16} {
+		sizes := []int{2, 3, 4, 5, 8, 16}
+		if n == actual.Tasks && d.RunsToResolve > 0 && !slices.Contains(sizes, d.RunsToResolve) {
+			sizes = append(sizes, d.RunsToResolve)
+			slices.Sort(sizes)
+		}
+		for _, runs := range sizes {
 			for _, s := range []int{actual.Samples, 4 * actual.Samples} {
 				candidates = append(candidates, stats.Design{RunsA: runs, RunsB: runs, Tasks: n, Samples: s})
 			}
@@ -120,8 +126,8 @@ func (r *Report) design() {
 		d.Cheapest.Seconds = Num(cost(best.Design))
 	}
 	for _, cand := range candidates {
-		if cand.Samples != actual.Samples && cand.RunsA != 2 {
-			continue // the table shows one thing changed at a time, and runs with all tasks
+		if cand.Samples != actual.Samples && cand.RunsA != 2 && !(found && cand == best.Design) {
+			continue // the table shows one thing changed at a time, runs with all tasks, and the cheapest
 		}
 		res, err := resolution(cand, measured)
 		if err != nil {

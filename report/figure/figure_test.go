@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden drawings anew")
 
 func forest() (figure.Figure, error) {
 	return figure.Forest([]figure.ForestRow{
-		{Group: "Each arm under its own prompt", Scope: "ci_tasks", Label: "over new tasks, for these trained models", Point: 0.02, Lo: -0.02, Hi: 0.06},
+		{Group: "Each arm under its own prompt", Scope: "ci_tasks", Label: "over new tasks, for these models", Point: 0.02, Lo: -0.02, Hi: 0.06},
 		{Group: "Each arm under its own prompt", Scope: "ci_runs", Label: "over new training runs, on these tasks", Point: 0.02, Lo: -0.06, Hi: 0.09},
 		{Group: "Each arm under its own prompt", Scope: "ci_both", Label: "over new training runs and new tasks", Point: 0.02, Lo: -0.07, Hi: 0.10, Dots: []float64{0.01, 0.03}, Head: true},
 	}, 0.03)

@@ -44,7 +44,7 @@ func TestFormat(t *testing.T) {
 		{"/x", "list", `[]`, "none"},
 		{"/x", "share", `{"k":3,"n":480,"rate":0.00625}`, "3 of 480 (0.6%)"},
 		{"/x/ci_both", "scoped:+3", "[-0.1,0.2]", "95% [−0.100, +0.200] over new training runs and new tasks"},
-		{"/x/ci_tasks", "scoped:+3", "[-0.1,0.2]", "95% [−0.100, +0.200] over new tasks, for these trained models"},
+		{"/x/ci_tasks", "scoped:+3", "[-0.1,0.2]", "95% [−0.100, +0.200] over new tasks, for these models"},
 		{"/x/ci_tasks", "pair:3", "[0.1,0.2]", "[0.100, 0.200]"},
 		{"/x/ci_both", "pair:cut:+3", "[-1.792,1.677]", "[−1.000, +1.000]"}, // no difference of shares lies outside
 		{"/x/ci_both", "scoped:cut:+3", "[-1.062,-0.4]", "95% [−1.000, −0.400] over new training runs and new tasks"},

@@ -111,7 +111,7 @@ func (r *writer) armTable() (*grid, string) {
 		}
 		g.row(cells...)
 	}
-	return g, "Every model under every prompt. ci_both is over new training runs and new tasks, ci_tasks over new tasks for these trained models; the untrained model has no training runs. pass@k is estimated inside each run and then averaged: samples of different runs are never pooled."
+	return g, "Every model under every prompt. ci_both is over new training runs and new tasks, ci_tasks over new tasks for these models; the untrained model has no training runs. pass@k is estimated inside each run and then averaged: samples of different runs are never pooled."
 }
 
 // each is the score of every run of a row.
@@ -150,7 +150,7 @@ func (r *writer) deltaTable() (*grid, string) {
 		g.row(label, g.b("+3", "contrasts", key, "delta"), g.scoped("ci_tasks", "+3", "contrasts", key, "ci_tasks"), g.scoped("ci_runs", "+3", "contrasts", key, "ci_runs"),
 			g.scoped("ci_both", "+3", "contrasts", key, "ci_both"), g.b("3", "contrasts", key, "p_both"), string(c.Verdict))
 	}
-	return g, "Recipe minus baseline, pass@1. ci_tasks holds for these trained models on new tasks, ci_runs for new training runs on these tasks, ci_both for new training runs on new tasks. The verdict reads ci_both and nothing else." + r.cutNote(analysis.Primary, analysis.Plain)
+	return g, "Recipe minus baseline, pass@1. ci_tasks holds for these models on new tasks, ci_runs for new training runs on these tasks, ci_both for new training runs on new tasks. The verdict reads ci_both and nothing else." + r.cutNote(analysis.Primary, analysis.Plain)
 }
 
 // otherTable are the contrasts that are not between arms.
@@ -277,38 +277,44 @@ func (r *writer) phaseTable() (*grid, string) {
 }
 
 func (r *writer) roundTable() (*grid, string) {
-	g := r.columns(">Round", "What changed", "Measure", ">Value", ">Against the round before")
+	g := r.columns(">Round", "What changed", "Measure", ">Value", ">Minus the other arm", ">Both under the plain prompt", ">Talk")
 	own := r.doc.Plan.Primary.B + "-" + r.doc.Plan.Primary.B
-	var last, here string // bindings of values; "" where there is none
-	here = None
-	row := func(round, changed, metric string) {
-		diff := "n/a"
-		if last != "" && here != None {
-			diff = last + " to " + here // the difference is of two bound numbers; it is bound as the pair
+	this := func(round, changed, metric string) {
+		cells := []string{round, changed, metric, g.b("3", "rows", own, "pass1")}
+		for _, key := range []string{analysis.Primary, analysis.Plain} {
+			cell := None
+			if r.doc.Contrasts[key] != nil {
+				cell = g.b("+3", "contrasts", key, "delta")
+			}
+			cells = append(cells, cell)
 		}
-		g.row(round, changed, metric, here, diff)
-		last = ""
-		if here != None {
-			last = here
-		}
+		g.row(append(cells, g.b("%1", "rows", own, "share", "talk", "rate"))...)
 	}
 	noted := false
 	for i, rd := range r.doc.Rounds {
 		round, changed, metric := g.b("i", "rounds", i, "round"), g.b("text", "rounds", i, "changed"), g.b("text", "rounds", i, "metric")
-		here = None
-		switch this := rd.Plan == r.doc.Run.PlanSHA256 && rd.Value == nil; {
-		case this && r.doc.Rows[own] != nil:
-			noted, here = true, g.b("3", "rows", own, "pass1")
-		case rd.Value != nil:
-			here = g.b("3", "rounds", i, "value")
+		if rd.Plan == r.doc.Run.PlanSHA256 && rd.Value == nil && r.doc.Rows[own] != nil {
+			noted = true
+			this(round, changed, metric)
+			continue
 		}
-		row(round, changed, metric)
+		cells := []string{round, changed, metric}
+		for _, c := range []struct {
+			format, key string
+			value       *float64
+		}{{"3", "value", rd.Value}, {"+3", "difference", rd.Difference}, {"+3", "plain_difference", rd.PlainDifference}, {"%1", "talk", rd.Talk}} {
+			if c.value == nil {
+				cells = append(cells, None)
+				continue
+			}
+			cells = append(cells, g.b(c.format, "rounds", i, c.key))
+		}
+		g.row(cells...)
 	}
 	if len(r.doc.Rounds) > 0 && !noted && r.doc.Rows[own] != nil {
-		here = g.b("3", "rows", own, "pass1")
-		row("this run", "nothing more: this is the run of this page", "pass@1 "+Inline(r.doc.Plan.Primary.B))
+		this("this run", "nothing more: this is the run of this page", "pass@1 "+Inline(r.doc.Plan.Primary.B))
 	}
-	return g, "The attempts, as they were noted, and this run among them. A value is the mean over the attempt's own runs and tasks; attempts differ in more than what they changed on purpose, if only in rounding."
+	return g, "The attempts, as they were noted, and this run among them: pass@1 of the arm that was worked on, what it differs by from the other arm, each under its own prompt and both under the plain one, and the share of its replies that talk. All are means over the attempt's own runs and tasks, without intervals; attempts differ in more than what they changed on purpose, if only in rounding."
 }
 
 // flipTable lists the tasks on which the arms differ most.

@@ -31,7 +31,7 @@ func ExampleCompare() {
 	// Output:
 	// unresolved
 	// +0.125 95% [−0.202, +0.452] over new training runs and new tasks
-	// +0.125 95% [−0.095, +0.345] over new tasks, for these trained models
+	// +0.125 95% [−0.095, +0.345] over new tasks, for these models
 }
 
 // A sentence that says "over new training runs" cannot be given the interval over tasks.
@@ -46,7 +46,7 @@ func ExampleInterval_For() {
 	fmt.Println(err)
 	// Output:
 	// [0.005, 0.999] <nil>
-	// interval of scope ci_tasks (over new tasks, for these trained models) used where the text says ci_runs: use the ci_runs value, or change the text
+	// interval of scope ci_tasks (over new tasks, for these models) used where the text says ci_runs: use the ci_runs value, or change the text
 }
 
 // No reply of 120 tasks talked: what is known is a bound, and it counts tasks.
@@ -62,7 +62,7 @@ func ExampleClusteredProportion() {
 	}
 	fmt.Printf("%d of %d replies on %d tasks, %v\n", p.K, p.N, p.Tasks, p.CI)
 	// Output:
-	// 0 of 480 replies on 120 tasks, 95% [0.000, 0.030] over new tasks, for these trained models
+	// 0 of 480 replies on 120 tasks, 95% [0.000, 0.030] over new tasks, for these models
 }
 
 // What a design can tell is known before it has a result.

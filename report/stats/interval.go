@@ -29,7 +29,7 @@ type (
 func (Tasks) key() string   { return "ci_tasks" }
 func (Runs) key() string    { return "ci_runs" }
 func (Both) key() string    { return "ci_both" }
-func (Tasks) words() string { return "over new tasks, for these trained models" }
+func (Tasks) words() string { return "over new tasks, for these models" }
 func (Runs) words() string  { return "over new training runs, on these tasks" }
 func (Both) words() string  { return "over new training runs and new tasks" }
 
@@ -61,6 +61,9 @@ func ofShare[S Scope](lo, hi float64) Interval[S] {
 }
 
 func absent[S Scope](why string) Interval[S] { return Interval[S]{why: why} }
+
+// None is no interval, for the reason given.
+func None[S Scope](why string) Interval[S] { return absent[S](why) }
 
 // OK reports whether there is an interval.
 func (i Interval[S]) OK() bool { return i.ok }

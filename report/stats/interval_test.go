@@ -73,14 +73,14 @@ func TestIntervalText(t *testing.T) {
 	none := absent[Runs]("one training run per arm")
 	for _, c := range []struct{ why, got, want string }{
 		{"the scope cannot be left off", ci.String(), "95% [−0.202, +0.452] over new training runs and new tasks"},
-		{"another scope says so", tasks.String(), "95% [−0.095, +0.345] over new tasks, for these trained models"},
+		{"another scope says so", tasks.String(), "95% [−0.095, +0.345] over new tasks, for these models"},
 		{"no interval says why", none.String(), "no interval over new training runs, on these tasks: one training run per arm"},
 		{"the zero value is no interval", Interval[Both]{}.String(), "no interval over new training runs and new tasks: not computed"},
-		{"no width is not certainty", around[Tasks](0.25, 0, Level).String(), "no interval over new tasks, for these trained models: nothing varied, so that its width cannot be estimated"},
+		{"no width is not certainty", around[Tasks](0.25, 0, Level).String(), "no interval over new tasks, for these models: nothing varied, so that its width cannot be estimated"},
 		{"90%", around[Both](0, 0.01, 0.90).String(), "90% [−0.010, +0.010] over new training runs and new tasks"},
 		{"what rounds to zero has no sign", around[Runs](0, 0.0004, Level).String(), "95% [0.000, 0.000] over new training runs, on these tasks"},
-		{"lengths need fewer decimals", around[Tasks](12.34, 5, Level).WithDecimals(1).String(), "95% [+7.3, +17.3] over new tasks, for these trained models"},
-		{"a share has no sign and stays within 0 and 1", ofShare[Tasks](-0.01, 0.03).String(), "95% [0.000, 0.030] over new tasks, for these trained models"},
+		{"lengths need fewer decimals", around[Tasks](12.34, 5, Level).WithDecimals(1).String(), "95% [+7.3, +17.3] over new tasks, for these models"},
+		{"a share has no sign and stays within 0 and 1", ofShare[Tasks](-0.01, 0.03).String(), "95% [0.000, 0.030] over new tasks, for these models"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: got %q, expected %q", c.why, c.got, c.want)

@@ -137,7 +137,7 @@ func TestSameRunsByHand(t *testing.T) {
 		t.Errorf("how runs pair changed what tasks say: V_task %v and %v", two.VTask, c.VTask)
 	}
 	s := c.Sentence(Names{"plain", "team", "pass@1"})
-	if lead := strings.Index(s, "for these trained models"); lead < 0 || lead > strings.Index(s, "trained again") || !strings.Contains(s, "unresolved") {
+	if lead := strings.Index(s, "for these models"); lead < 0 || lead > strings.Index(s, "trained again") || !strings.Contains(s, "unresolved") {
 		t.Errorf("the sentence should lead with these models and call new runs unresolved: %s", s)
 	}
 	if _, err := CompareSameRuns(tinyA, tinyB[:1], 0.02); err == nil || !strings.Contains(err.Error(), "same trained models") {
