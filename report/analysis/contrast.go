@@ -85,7 +85,7 @@ func newContrast(key, a, b, metric string, c stats.Comparison, files []string) *
 		Wins: c.Wins, Losses: c.Losses, Ties: c.Ties, SignP: Num(c.SignP), Tasks: c.Tasks, Dropped: len(c.Dropped),
 		Verdict: c.Verdict, Reason: c.Reason, Margin: Num(c.Margin), Stats: c,
 	}
-	if metric != "pass@1" && c.DFRuns > 0 && !c.CIRuns.OK() {
+	if metric != "pass@1" && c.DFRuns > 0 && c.VRuns == 0 {
 		// All runs came out alike, so that the interval is over tasks alone: it must not be read as one over new runs.
 		out.CIBoth = stats.None[stats.Both]("no two runs of an arm differ, so that the spread between runs cannot be estimated")
 		out.CI90 = stats.None[stats.Both]("no two runs of an arm differ")
