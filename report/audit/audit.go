@@ -67,10 +67,6 @@ func Run(s Subject) []artifact.Check {
 	return out
 }
 
-// Determinism is the check that a second run gives the same bytes. Only whoever makes that run can record it in checks.json; until then it stands on the page
-// as not run.
-const Determinism = "determinism"
-
 func (r rule) run(rec *artifact.Record) artifact.Check {
 	f := r.test(rec)
 	c := artifact.Check{ID: r.id, Title: r.title, Source: r.source, Status: f.status, Value: f.value}
@@ -95,6 +91,30 @@ func Failed(cs []artifact.Check) (bad []artifact.Check) {
 		}
 	}
 	return bad
+}
+
+// Measurement is the key of Tally for what was measured: it says what is so, and no value of it could fail.
+const Measurement = "measurement"
+
+// IsMeasurement says whether a check passed by being made: no fault can be planted for it.
+func IsMeasurement(c artifact.Check) bool {
+	return c.Status == artifact.Pass && c.Control.Planted == ""
+}
+
+// Tally counts checks by status, zeros included. Measurements count apart and not as passed.
+func Tally(cs []artifact.Check) map[string]int {
+	n := map[string]int{Measurement: 0}
+	for _, s := range []artifact.Status{artifact.Pass, artifact.Fail, artifact.Vacuous, artifact.NotRun} {
+		n[string(s)] = 0
+	}
+	for _, c := range cs {
+		if IsMeasurement(c) {
+			n[Measurement]++
+		} else {
+			n[string(c.Status)]++
+		}
+	}
+	return n
 }
 
 // clone copies a record deep enough for plants: run and evaluation lists, and the one run and the one evaluation that are named first.

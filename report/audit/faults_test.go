@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,6 +130,30 @@ func TestPlantedFaultsAreCaughtByName(t *testing.T) {
 				return l
 			})
 		}, "metrics_recompute", "baseline-17 step 4 logged reward 0.999"},
+		{"an edited learning rate", "recipe-17/metrics.jsonl", func(d string) error { // step 2 of 4: 0.002 * 3/4
+			return artifacttest.Replace(d, "recipe-17/metrics.jsonl", `"learning_rate":0.0015`, `"learning_rate":0.0019`)
+		}, "learning_rate", "recipe-17 step 2 logged learning_rate 0.0019, the plan's schedule gives 0.0015"},
+		{"a learning rate that was taken out", "recipe-17/metrics.jsonl", func(d string) error {
+			return artifacttest.Replace(d, "recipe-17/metrics.jsonl", `"learning_rate":0.0015`, `"learning_rat":0.0015`)
+		}, "learning_rate", "recipe-17 step 2 logged no learning_rate"},
+		{"a wrong reply that is excused as cut off", "eval/recipe-17-recipe.jsonl.gz", func(d string) error {
+			return artifacttest.Replace(d, "eval/recipe-17-recipe.jsonl.gz", `"finish_reason":"stop"`, `"finish_reason":"length"`)
+		}, "finish_reason", "is called cut off and has"},
+		{"a finish reason that no trainer gives", "recipe-17/completions.jsonl.gz", func(d string) error {
+			return artifacttest.Replace(d, "recipe-17/completions.jsonl.gz", `"finish_reason":"stop"`, `"finish_reason":"end"`)
+		}, "finish_reason", `ended for the reason "end"`},
+		{"a check of contamination by another name", "checks.json", func(d string) error {
+			return artifacttest.Replace(d, "checks.json", `"contamination"`, `"tidiness"`)
+		}, "recorded_checks", "does not hold contamination, "},
+		{"the same for the whole test split, which the plan evaluates on", "checks.json", func(d string) error {
+			return artifacttest.Replace(d, "checks.json", `"contamination-test"`, `"tidiness"`)
+		}, "recorded_checks", "does not hold contamination-test, "},
+		{"the same for determinism, which would stand on the page as not run", "checks.json", func(d string) error {
+			return artifacttest.Replace(d, "checks.json", `"determinism"`, `"tidiness"`)
+		}, "recorded_checks", "does not hold determinism, "},
+		{"a check that passes without its control, and would count as a measurement", "checks.json", func(d string) error {
+			return artifacttest.Replace(d, "checks.json", `"one held-out problem in upper case among the train problems"`, `""`)
+		}, "recorded_checks", "contamination passed, and names no negative control"},
 		{"arms that differ in a second setting", "recipe-17/config.json", func(d string) error {
 			return artifacttest.Replace(d, "recipe-17/config.json", `"learning_rate": 0.002`, `"learning_rate": 0.004`)
 		}, "arms_differ_in_prompt", "training.learning_rate"},
@@ -254,10 +279,10 @@ func TestStates(t *testing.T) {
 			t.Errorf("one run of one arm: %s is %s: %s", id, one[id].Status, one[id].Value)
 		}
 	}
-	// With one arm nothing else says in which order the tasks of a seed came: exchanged rollouts cannot be seen, and the check knows.
+	// With one arm nothing else says in which order the tasks of a seed came: exchanged rollouts cannot be seen, and the check says so.
 	two := checks(t, synthetic(t, artifacttest.Options{Arm: "recipe"}))
-	if c := two["seed_identity"]; c.Status != artifact.Vacuous {
-		t.Errorf("two seeds of one arm: seed_identity is %s, control caught %v", c.Status, c.Control.Caught)
+	if c := two["seed_identity"]; c.Status != artifact.Pass || !strings.Contains(c.Value, "nothing says which order is whose") {
+		t.Errorf("two seeds of one arm: seed_identity is %s: %s", c.Status, c.Value)
 	}
 	// The trainer's own checks are held to the same rule.
 	blind := checks(t, synthetic(t, artifacttest.Options{EditCheck: func(cs []artifact.Check) []artifact.Check {
@@ -270,6 +295,39 @@ func TestStates(t *testing.T) {
 	part := checks(t, synthetic(t, artifacttest.Options{Unsealed: true}))
 	if c := part["manifest"]; c.Status != artifact.Fail {
 		t.Errorf("a run without a manifest: %s", c.Status)
+	}
+}
+
+// An untouched run verifies, however few arms and seeds it has: where there is nothing to compare, a check was not run and says why.
+func TestFewRuns(t *testing.T) {
+	for _, c := range []struct {
+		why  string
+		o    artifacttest.Options
+		want string // of seed_identity
+	}{
+		{"one run", artifacttest.Options{Arm: "recipe", Seeds: []int64{17}}, "there is one run, and nothing to compare it with"},
+		{"two arms at one seed", artifacttest.Options{Seeds: []int64{17}, Tasks: 20, TestTasks: 30, Steps: 4}, "there is one seed, and no other to tell it from; its 2 runs trained on the tasks in one order"},
+		{"one arm at two seeds", artifacttest.Options{Arm: "recipe"}, "2 data orders over 2 runs; no two runs share a seed"},
+	} {
+		cs := checks(t, synthetic(t, c.o))
+		for id, k := range cs {
+			if k.Status == artifact.Fail || k.Status == artifact.Vacuous {
+				t.Errorf("%s: %s is %s: %s (control %q caught: %v)", c.why, id, k.Status, k.Value, k.Control.Planted, k.Control.Caught)
+			}
+		}
+		if got := cs["seed_identity"].Value; !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: seed_identity says %q, want %q", c.why, got, c.want)
+		}
+	}
+	// One seed is no excuse: both arms still have to train on its tasks in one order.
+	dir := synthetic(t, artifacttest.Options{Seeds: []int64{17}, Tasks: 20, TestTasks: 30, Steps: 4})
+	rec, err := artifact.Load(os.DirFS(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.Runs[1].Rollouts[0].Task++
+	if f := seedIdentity(rec); f.status != artifact.Fail || !strings.Contains(f.value, "different orders") {
+		t.Errorf("two arms with other orders at their one seed: %s: %s", f.status, f.value)
 	}
 }
 
@@ -295,6 +353,59 @@ func TestFailed(t *testing.T) {
 	got := Failed([]artifact.Check{{ID: "a", Status: artifact.Pass}, {ID: "b", Status: artifact.Fail}, {ID: "c", Status: artifact.NotRun}, {ID: "d", Status: artifact.Vacuous}})
 	if len(got) != 2 || got[0].ID != "b" || got[1].ID != "d" {
 		t.Errorf("failed: %v", got)
+	}
+}
+
+func TestTally(t *testing.T) {
+	control := artifact.Control{Planted: "a fault", Caught: true}
+	got := Tally([]artifact.Check{{Status: artifact.Pass, Control: control}, {Status: artifact.Pass, Control: control}, {Status: artifact.Pass},
+		{Status: artifact.Fail}, {Status: artifact.NotRun}})
+	want := map[string]int{"pass": 2, "measurement": 1, "fail": 1, "not run": 1, "vacuous": 0}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// What ended a reply, for every way in which its tokens stand to a cap of 8.
+func TestFinishReason(t *testing.T) {
+	for _, c := range []struct {
+		why    string
+		tokens int
+		reason artifact.FinishReason
+		want   artifact.Status
+	}{
+		{"ended by itself", 5, artifact.Stop, artifact.Pass},
+		{"the last token that the cap allows is the end-of-sequence token", 8, artifact.Stop, artifact.Pass},
+		{"cut off", 8, artifact.Length, artifact.Pass},
+		{"called cut off before the cap", 7, artifact.Length, artifact.Fail},
+		{"no reason", 5, "", artifact.Fail},
+	} {
+		rec := &artifact.Record{Evals: []artifact.EvalRecord{{Replies: []artifact.Reply{{Sampled: artifact.Sampled{Tokens: c.tokens, FinishReason: c.reason}}}}}}
+		rec.Plan.Training.MaxCompletionLength = 8
+		if f := finishReason(rec); f.status != c.want {
+			t.Errorf("%s: %s: %s", c.why, f.status, f.value)
+		}
+	}
+}
+
+// A schedule that is not recomputed is no failure, and no pass either; nor are the checks of a run that is not complete.
+func TestNotRun(t *testing.T) {
+	rec := &artifact.Record{}
+	rec.Plan.Training.LRSchedulerType = "cosine"
+	if f := learningRate(rec); f.status != artifact.NotRun || !strings.Contains(f.value, "cosine") {
+		t.Errorf("a cosine schedule: %s: %s", f.status, f.value)
+	}
+	if f := recordedChecks(rec); f.status != artifact.NotRun {
+		t.Errorf("a run without a manifest: %s: %s", f.status, f.value)
+	}
+	rec.Manifest = &artifact.Manifest{Incomplete: "the machine went away"}
+	if f := recordedChecks(rec); f.status != artifact.NotRun {
+		t.Errorf("a run that was sealed as it was: %s: %s", f.status, f.value)
+	}
+	rec.Manifest.Incomplete = ""
+	rec.Checks = []artifact.Check{{ID: Contamination}, {ID: Determinism}, {ID: Determinism}}
+	if f := recordedChecks(rec); f.status != artifact.Fail || !strings.Contains(f.value, "determinism twice") {
+		t.Errorf("a check that was recorded twice: %s: %s", f.status, f.value)
 	}
 }
 

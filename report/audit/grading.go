@@ -148,6 +148,37 @@ func allGraded(rec *artifact.Record) finding {
 	return pass("%d replies in %s", replies, plural(len(rec.Evals), "evaluation"))
 }
 
+// finishReason: a reply is cut off only at the cap. The converse is no rule: the last token that the cap allows may be the end-of-sequence
+// token, which Tokens counts, and such a reply stopped by itself.
+func finishReason(rec *artifact.Record) finding {
+	ps, limit := places(rec), rec.Plan.Training.MaxCompletionLength
+	if len(ps) == 0 {
+		return notRun("there are no replies")
+	}
+	cut := 0
+	for _, p := range ps {
+		switch {
+		case p.FinishReason == artifact.Length && p.Tokens != limit:
+			return fail("%s line %d is called cut off and has %d tokens, the cap is %d", p.file, p.line, p.Tokens, limit)
+		case p.FinishReason == artifact.Length:
+			cut++
+		case p.FinishReason != artifact.Stop:
+			return fail("%s line %d ended for the reason %q; expected %s or %s", p.file, p.line, p.FinishReason, artifact.Stop, artifact.Length)
+		}
+	}
+	return pass("%d of %d replies are cut off, each at %d tokens", cut, len(ps), limit)
+}
+
+func plantCutOff(rec *artifact.Record) *artifact.Record {
+	short := func(s *artifact.Sampled) {
+		s.Tokens, s.FinishReason = rec.Plan.Training.MaxCompletionLength-1, artifact.Length
+	}
+	if c := withReplies(rec, func(rs []artifact.Reply) { short(&rs[0].Sampled) }); c != nil {
+		return c
+	}
+	return withRollouts(rec, func(rs []artifact.Rollout) { short(&rs[0].Sampled) })
+}
+
 func sameCap(rec *artifact.Record) finding {
 	eval, train := rec.Plan.Evaluation.MaxCompletionLength, rec.Plan.Training.MaxCompletionLength
 	if eval != train {

@@ -152,19 +152,25 @@ func seedIdentity(rec *artifact.Record) finding {
 			}
 		}
 	}
-	if len(rec.Runs) < 2 {
+	switch {
+	case len(rec.Runs) < 2:
 		return notRun("there is one run, and nothing to compare it with")
+	case len(order) < 2:
+		return notRun("there is one seed, and no other to tell it from; its %s trained on the tasks in one order", plural(len(rec.Runs), "run"))
+	case len(order) == len(rec.Runs):
+		return pass("%s over %s; no two runs share a seed, so that nothing says which order is whose", plural(len(order), "data order"), plural(len(rec.Runs), "run"))
 	}
 	return pass("%s over %s", plural(len(order), "data order"), plural(len(rec.Runs), "run"))
 }
 
-// plantSwappedSeeds exchanges what two seeds of the first arm produced.
-func plantSwappedSeeds(rec *artifact.Record) *artifact.Record {
+// plantOneSeedTwice gives two seeds of the first arm what one of them produced. It is a fault with one arm, too, where two exchanged
+// seeds could not be told from two that are not.
+func plantOneSeedTwice(rec *artifact.Record) *artifact.Record {
 	c := clone(rec)
 	for i := range c.Runs {
 		for j := i + 1; j < len(c.Runs); j++ {
 			if c.Runs[i].Config.Run.Arm == c.Runs[j].Config.Run.Arm {
-				c.Runs[i].Rollouts, c.Runs[j].Rollouts = c.Runs[j].Rollouts, c.Runs[i].Rollouts
+				c.Runs[j].Rollouts = c.Runs[i].Rollouts
 				return c
 			}
 		}

@@ -21,10 +21,13 @@ func rules(s Subject) []rule {
 		{"arms_differ_in_prompt", "Arms differ in the prompt and in nothing else", "", armsDiffer, "twice the learning rate in one run", plantLearningRate},
 		{"settings_as_planned", "Every run had the planned settings", "", settingsAsPlanned, "one step more in every run", plantSteps},
 		{"seeds_planned", "Every planned run was made and evaluated, and no other", "", seedsPlanned, "the last run left out", plantMissingRun},
-		{"seed_identity", "A seed names the same data order in both arms, and another in each run of an arm", "", seedIdentity, "the rollouts of two seeds exchanged", plantSwappedSeeds},
+		{"seed_identity", "A seed names the same data order in both arms, and another in each run of an arm", "", seedIdentity, "the rollouts of one seed in place of another's", plantOneSeedTwice},
 		{"steps_complete", "Every run has all its steps, with all their rollouts", "", stepsComplete, "the last step's rollouts left out", plantLostStep},
 		{"metrics_recompute", "The logged metrics follow from the rollouts", "shao2024", metricsRecompute, "one hundredth added to one step's reward", func(rec *artifact.Record) *artifact.Record {
 			return withSteps(rec, func(v map[string]float64) { v["reward"] += 0.01 })
+		}},
+		{"learning_rate", "The logged learning rate follows the plan's schedule", "", learningRate, "twice the learning rate in one step", func(rec *artifact.Record) *artifact.Record {
+			return withSteps(rec, func(v map[string]float64) { v[learningRateKey] *= 2 })
 		}},
 		{"advantages", "Advantages are the reward minus the group mean", "shao2024", advantages, "one advantage with its sign turned", plantAdvantage},
 		{"finite", "Rewards and gradients are finite in every step, and a gradient is there whenever a group is mixed", "shao2024", finite, "a gradient norm of zero in the last mixed step", plantZeroGradient},
@@ -39,6 +42,7 @@ func rules(s Subject) []rule {
 		{"same_cap", "Both arms have the same reply cap, in training and in evaluation, and no reply is longer", "", sameCap, "a reply one token over the cap", func(rec *artifact.Record) *artifact.Record {
 			return withReplies(rec, func(rs []artifact.Reply) { rs[0].Tokens = rec.Plan.Evaluation.MaxCompletionLength + 1 })
 		}},
+		{"finish_reason", "No reply is called cut off that ended before the cap", "", finishReason, "a reply one token short of the cap, called cut off", plantCutOff},
 		{"truncation", "Few replies are cut off, so that the comparison is not one of length", "", truncation, "every reply of one evaluation cut off", func(rec *artifact.Record) *artifact.Record {
 			return withReplies(rec, func(rs []artifact.Reply) {
 				for i := range rs {
@@ -61,6 +65,7 @@ func rules(s Subject) []rule {
 			c.Sessions = append(c.Sessions, other)
 			return c
 		}},
+		{"recorded_checks", "Every check that only the trainer can make is recorded", "", recordedChecks, "the check of contamination left out", plantLostCheck},
 	}
 }
 
@@ -82,7 +87,14 @@ func manifest(s Subject) func(*artifact.Record) finding {
 		if len(faults) > 0 {
 			return fail("%d files differ, first %s", len(faults), faults[0])
 		}
-		return pass("%d files match", len(rec.Manifest.Files))
+		weights := 0
+		for _, f := range rec.Manifest.Files {
+			if f.Optional {
+				weights++
+			}
+		}
+		// Which weights are here is left out: a copy with them and one without have the same report.
+		return pass("%d files match; besides, %s of weights are listed, which a copy may leave out", len(rec.Manifest.Files)-weights, plural(weights, "file"))
 	}
 }
 

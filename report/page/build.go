@@ -18,7 +18,7 @@ import (
 type Document struct {
 	*analysis.Report
 	Checks  []artifact.Check      `json:"checks"`
-	Tally   map[string]int        `json:"checks_by_status"`
+	Tally   map[string]int        `json:"checks_by_status"` // measurements apart
 	Figures map[string]FigureText `json:"figures"`
 	// CurveWindow is the width of the centred mean in the training curves, in steps.
 	CurveWindow int `json:"curve_window"`
@@ -56,11 +56,9 @@ func build(fsys fs.FS, rec *artifact.Record, o Options) (Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := &Document{Report: an, CurveWindow: curveWindow, Figures: map[string]FigureText{}, Tally: map[string]int{"pass": 0, "fail": 0, "not run": 0, "vacuous": 0}}
+	doc := &Document{Report: an, CurveWindow: curveWindow, Figures: map[string]FigureText{}}
 	doc.Checks = audit.Run(audit.Subject{Record: rec, Analysis: an, FS: fsys})
-	for _, c := range doc.Checks {
-		doc.Tally[string(c.Status)]++
-	}
+	doc.Tally = audit.Tally(doc.Checks)
 	figs, err := figures(an)
 	if err != nil {
 		return nil, err

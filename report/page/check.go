@@ -118,7 +118,7 @@ type Verified struct {
 	What string
 }
 
-// Verify trusts nothing that was recorded: every file against its checksum, weights included; every check, which grades every reply again
+// Verify trusts nothing that was recorded: every file that is here against its checksum, weights included; every check, which grades every reply again
 // and recomputes every logged metric; the report made again and compared; every claim formatted again from report.json, at its place in report.md.
 func Verify(run, stored fs.FS, o Options) ([]Verified, error) {
 	var out []Verified
@@ -144,7 +144,11 @@ func Verify(run, stored fs.FS, o Options) ([]Verified, error) {
 			say(false, "%s", f)
 		}
 		if len(faults) == 0 {
-			say(true, "%d files are what the manifest says, weights included", len(rec.Manifest.Files))
+			what, err := compared(*rec.Manifest, run)
+			if err != nil {
+				return nil, err
+			}
+			say(true, "%s", what)
 		}
 	}
 	an, err := analysis.New(rec)
@@ -180,6 +184,29 @@ func Verify(run, stored fs.FS, o Options) ([]Verified, error) {
 		say(true, "made again, the report is the same, byte for byte")
 	}
 	return out, nil
+}
+
+// compared says how many files of the manifest were held against it, and how many could not be: a copy may leave weights out.
+func compared(m artifact.Manifest, run fs.FS) (string, error) {
+	here, weights, absent := 0, 0, 0
+	for _, f := range m.Files {
+		switch _, err := fs.Stat(run, f.Path); {
+		case errors.Is(err, fs.ErrNotExist):
+			absent++
+		case err != nil:
+			return "", fmt.Errorf("page: %w", err)
+		default:
+			here++
+			if f.Optional {
+				weights++
+			}
+		}
+	}
+	what := fmt.Sprintf("%d files are here and are what the manifest says, %d of them weights", here, weights)
+	if absent > 0 {
+		what += fmt.Sprintf("; %d more, all weights (optional), are listed and not here: not checked", absent)
+	}
+	return what, nil
 }
 
 // originsChanged names the artifacts that are not those that the claims were made from.

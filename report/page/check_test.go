@@ -1,11 +1,13 @@
 package page
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"teamtalk/recipe/artifact"
 	"teamtalk/recipe/artifact/artifacttest"
 )
 
@@ -104,6 +106,59 @@ func TestVerify(t *testing.T) {
 	for _, want := range []string{"check regrade: fail: ", "eval/base-recipe.jsonl.gz line", "report.md line", "made again, the report is stale", "claims.json was made from another eval/base-recipe.jsonl.gz"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("verify does not say %q:\n%s", want, all)
+		}
+	}
+}
+
+// A published copy leaves weights out, and what was not compared is not said to be what the manifest says.
+func TestVerifySaysWhatItCompared(t *testing.T) {
+	// Four runs, each with one file of weights.
+	run, out := written(t, small())
+	say := func() string {
+		t.Helper()
+		done, err := Verify(os.DirFS(run), os.DirFS(out), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range done {
+			if !v.OK {
+				t.Error(v.What)
+			}
+		}
+		return done[0].What
+	}
+	rec, err := artifact.Load(os.DirFS(run))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(rec.Manifest.Files)
+	if got, want := say(), fmt.Sprintf("%d files are here and are what the manifest says, 4 of them weights", n); got != want {
+		t.Errorf("with all weights: %q, want %q", got, want)
+	}
+	if err := os.RemoveAll(filepath.Join(run, "recipe-17", artifact.FinalDir)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := say(), fmt.Sprintf("%d files are here and are what the manifest says, 3 of them weights; 1 more, all weights (optional), are listed and not here: not checked", n-1); got != want {
+		t.Errorf("without one run's: %q, want %q", got, want)
+	}
+}
+
+// However few runs there are, what nobody touched verifies.
+func TestVerifyFewRuns(t *testing.T) {
+	for _, o := range []artifacttest.Options{
+		{Tasks: 20, Steps: 4, Seeds: []int64{17}},
+		{Tasks: 20, Steps: 4, Seeds: []int64{17}, Arm: "recipe"},
+		{Tasks: 20, Steps: 4, Arm: "recipe"},
+	} {
+		run, out := written(t, o)
+		done, err := Verify(os.DirFS(run), os.DirFS(out), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range done {
+			if !v.OK {
+				t.Errorf("arm %q, seeds %v: %s", o.Arm, o.Seeds, v.What)
+			}
 		}
 	}
 }

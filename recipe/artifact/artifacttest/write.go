@@ -72,8 +72,14 @@ func Write(dir string, o Options) error {
 	checks := []artifact.Check{
 		{ID: "contamination", Title: "No run of 13 words is shared between train and holdout", Source: "lambert2025evaluation", Status: artifact.Pass,
 			Value: "0 shared runs", Control: artifact.Control{Planted: "one held-out problem in upper case among the train problems", Caught: true}},
-		{ID: "determinism", Title: "The same seed gives the same bytes", Status: artifact.NotRun, Value: "no second run was made"},
 	}
+	if plan.Evaluation.Test != nil {
+		checks = append(checks, artifact.Check{ID: "contamination-test", Title: "No run of 13 words is shared between train and the test split", Source: "lambert2025evaluation", Status: artifact.Pass,
+			Value: "0 shared runs", Control: artifact.Control{Planted: "one problem of the test split in upper case among the train problems", Caught: true}})
+	}
+	checks = append(checks, artifact.Check{
+		ID: "determinism", Title: "The same seed gives the same bytes", Status: artifact.NotRun, Value: "no second run was made",
+	})
 	if o.EditCheck != nil {
 		checks = o.EditCheck(checks)
 	}
