@@ -11,10 +11,16 @@ import (
 	"teamtalk/recipe/artifact"
 )
 
+const roundUsage = "recipe round -changed WHAT [-of runs/OTHER] runs/NAME"
+
 // runRound notes an attempt in a run's Climb ledger. Its value is not typed in: it is computed from the attempt's own run folder.
 func runRound(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
 	f := flag.NewFlagSet("recipe round", flag.ContinueOnError)
 	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprintln(stderr, "usage: "+roundUsage)
+		f.PrintDefaults()
+	}
 	changed := f.String("changed", "", "`what` was changed in the attempt, and why")
 	of := f.String("of", "", "the attempt's own run `folder`, from which its value is taken; without it the attempt has none")
 	if err := f.Parse(args); err != nil {
@@ -24,7 +30,7 @@ func runRound(_ context.Context, args []string, _ io.Reader, stdout, stderr io.W
 		return usageError{err}
 	}
 	if f.NArg() != 1 || *changed == "" {
-		return usagef("usage: recipe round -changed WHAT [-of runs/OTHER] runs/NAME: expected what was changed and one run folder")
+		return usagef("usage: " + roundUsage + ": expected what was changed and one run folder")
 	}
 	rd := artifact.Round{Changed: *changed}
 	if *of != "" {
@@ -41,6 +47,6 @@ func runRound(_ context.Context, args []string, _ io.Reader, stdout, stderr io.W
 	if err := artifact.Note(f.Arg(0), rd); err != nil {
 		return fmt.Errorf("%s: %w", f.Arg(0), err)
 	}
-	fmt.Fprintf(stdout, "%s: noted\n", f.Arg(0))
+	fmt.Fprintf(stdout, "%s: noted; a report made before is stale, make it again with: go run ./report %s\n", f.Arg(0), f.Arg(0))
 	return nil
 }

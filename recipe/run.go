@@ -74,7 +74,10 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 		return selftest.Run(ctx, stdout, o.Backend)
 	}
 	l, err := lab.Open(ctx, o)
-	if errors.Is(err, artifact.ErrComplete) {
+	if sealed := (*artifact.SealedError)(nil); errors.As(err, &sealed) {
+		if sealed.Incomplete != "" {
+			return fmt.Errorf("%s is sealed, unfinished: %s; expected a run that may go on: begin a new one, or read what is there with: go run ./report %s", o.Resume, sealed.Incomplete, o.Resume)
+		}
 		fmt.Fprintf(stdout, "%s is complete; read it with: go run ./report %s\n", o.Resume, o.Resume)
 		return nil
 	}

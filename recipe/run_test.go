@@ -32,6 +32,17 @@ func TestExitCodes(t *testing.T) {
 	if err := artifacttest.Write(complete, artifacttest.Options{Tasks: 4, Steps: 2}); err != nil {
 		t.Fatal(err)
 	}
+	sealed := filepath.Join(top, "sealed")
+	if err := artifacttest.Write(sealed, artifacttest.Options{Tasks: 4, Steps: 2, Unsealed: true}); err != nil {
+		t.Fatal(err)
+	}
+	whole := filepath.Join(top, "whole")
+	if err := os.CopyFS(whole, os.DirFS(sealed)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(sealed, "eval", "base-recipe.jsonl.gz")); err != nil {
+		t.Fatal(err)
+	}
 	fresh := filepath.Join(top, "fresh")
 	t.Setenv(backend.VisibleDevices, "") // no GPU
 	for _, c := range []struct {
@@ -77,6 +88,19 @@ func TestExitCodes(t *testing.T) {
 		{"-resume " + fresh, 1, []string{"-resume " + fresh + ": no such folder", "ls runs"}},
 		{"-resume " + there, 1, []string{there + " is not a run folder"}},
 		{"-resume " + complete, 0, []string{complete + " is complete; read it with: go run ./report " + complete}},
+		{"seal -h", 0, []string{"usage: recipe seal -because WHY runs/NAME", "-because why"}},
+		{"seal " + sealed, 2, []string{"usage: recipe seal -because WHY runs/NAME: expected a reason and one run folder"}},
+		{"seal -because late " + whole, 1, []string{whole, "nothing is missing: go on with -resume, which seals it as complete"}},
+		{"seal -because late " + complete, 1, []string{complete + ": the run is complete"}},
+		{"seal -because late " + sealed, 0, []string{sealed + ": sealed as it is"}},
+		{"seal -because later " + sealed, 1, []string{sealed + ": the run is sealed, unfinished: late"}},
+		{"-resume " + sealed, 1, []string{sealed + " is sealed, unfinished: late; expected a run that may go on", "go run ./report " + sealed}},
+		{"round -h", 0, []string{"usage: recipe round -changed WHAT [-of runs/OTHER] runs/NAME", "-changed what"}},
+		{"round " + complete, 2, []string{"usage: recipe round -changed WHAT [-of runs/OTHER] runs/NAME: expected what was changed and one run folder"}},
+		{"round -changed cap " + complete, 0, []string{complete + ": noted; a report made before is stale, make it again with: go run ./report " + complete}},
+		{"round -changed cap " + sealed, 0, []string{sealed + ": noted"}},
+		{"-resume " + sealed, 1, []string{"is sealed, unfinished: late"}},
+		{"-out /proc/run", 1, []string{"/proc/run: expected a folder that can be made", "name another with -out"}},
 		{"-out " + there, 1, []string{"-out " + there + " exists: expected a folder that is not there", "-resume " + there}},
 		{"-model " + filepath.Join(top, "none") + " -out " + fresh, 1, []string{"no model at", "config.json"}},
 		{"-preset qwen -model mini/base -data data/testdata/gsm8k -out " + fresh, 1, []string{"train.jsonl is not the expected file: expected sha256 17f347dc", "found", "-any-data"}},
@@ -106,7 +130,7 @@ func TestExitCodes(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{"complete", "fresh", "there"}; !slices.Equal(names, want) {
+	if want := []string{"complete", "fresh", "sealed", "there", "whole"}; !slices.Equal(names, want) {
 		t.Errorf("left behind: %q, want %q", names, want)
 	}
 }

@@ -10,10 +10,16 @@ import (
 	"teamtalk/recipe/artifact"
 )
 
+const sealUsage = "recipe seal -because WHY runs/NAME"
+
 // runSeal closes a run that will not be finished, so that what is there can be published and verified.
 func runSeal(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
 	f := flag.NewFlagSet("recipe seal", flag.ContinueOnError)
 	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprintln(stderr, "usage: "+sealUsage)
+		f.PrintDefaults()
+	}
 	because := f.String("because", "", "`why` the run will not be finished; it stands on every page made of the run")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -22,7 +28,7 @@ func runSeal(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 		return usageError{err}
 	}
 	if f.NArg() != 1 || *because == "" {
-		return usagef("usage: recipe seal -because WHY runs/NAME: expected a reason and one run folder")
+		return usagef("usage: " + sealUsage + ": expected a reason and one run folder")
 	}
 	run, err := artifact.Open(f.Arg(0))
 	if err != nil {

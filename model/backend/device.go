@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -224,8 +225,17 @@ func openPlugin(kind Kind, path string, options pjrt.NamedValuesMap) (*Device, e
 	client := probe.(*pjrt.Buffer).Client()
 	return &Device{
 		Kind: kind, Backend: b, DType: DTypeOf(kind), Plugin: path, client: client,
-		Version: strings.Join(strings.Fields(client.Platform()+" "+client.PlatformVersion()), " "),
+		Version: versionOf(client.Platform(), client.PlatformVersion()),
 	}, nil
+}
+
+// versionOf joins the words of a platform's name and version. Some versions begin with the name, which then stands once.
+func versionOf(platform, version string) string {
+	name, words := strings.Fields(platform), strings.Fields(version)
+	if len(words) >= len(name) && slices.Equal(words[:len(name)], name) {
+		name = nil
+	}
+	return strings.Join(append(name, words...), " ")
 }
 
 // addXLAFlag appends to XLA_FLAGS, which a plugin reads when it is loaded, unless the user set the flag.

@@ -32,11 +32,26 @@ func TestOpenByName(t *testing.T) {
 	if d.Kind != XLACPU || !d.InPlaceUpdates() || d.DType != dtypes.Float32 || d.Plugin == "" || d.Version == "" || d.Passed != nil {
 		t.Errorf("xla-cpu is %+v", d.Kind)
 	}
-	if s := d.String(); !strings.HasPrefix(s, "xla-cpu (") || !strings.Contains(s, ".so, cpu") || strings.Contains(s, "/") {
+	if s := d.String(); !strings.HasPrefix(s, "xla-cpu (") || !strings.HasSuffix(s, ".so, cpu)") || strings.Contains(s, "/") {
 		t.Errorf("%q, want the plugin's file and what it calls itself, without a path", s)
 	}
 	if _, err := Open("tpu"); err == nil || !strings.Contains(err.Error(), `backend "tpu": expected auto, cuda, xla-cpu or go`) {
 		t.Errorf("an unknown backend: error %v", err)
+	}
+}
+
+func TestVersionOf(t *testing.T) {
+	for _, c := range []struct{ why, platform, version, want string }{
+		{"what XLA's CUDA plugin says", "cuda", "cuda 13000", "cuda 13000"},
+		{"what its CPU plugin says", "cpu", "cpu", "cpu"},
+		{"a version without the name", "rocm", "60300", "rocm 60300"},
+		{"a version that begins with a longer word", "cpu", "cpuid 7", "cpu cpuid 7"},
+		{"no version", "cpu", "", "cpu"},
+		{"lines become one", "tpu", "tpu\nbuilt  today\n", "tpu built today"},
+	} {
+		if got := versionOf(c.platform, c.version); got != c.want {
+			t.Errorf("%s: %q, want %q", c.why, got, c.want)
+		}
 	}
 }
 

@@ -129,8 +129,9 @@ func TestRoundTrip(t *testing.T) {
 	if len(rec.Phases) != 1 || len(rec.Checks) != 1 || len(rec.Rounds) != 1 || len(rec.Sessions) != 1 {
 		t.Errorf("phases %v, checks %v, rounds %v, sessions %v", rec.Phases, rec.Checks, rec.Rounds, rec.Sessions)
 	}
-	if _, err := Open(r.Dir()); !errors.Is(err, ErrComplete) {
-		t.Errorf("opening a sealed run: %v, expected ErrComplete", err)
+	var sealed *SealedError
+	if _, err := Open(r.Dir()); !errors.As(err, &sealed) || sealed.Incomplete != "" || !strings.Contains(err.Error(), "the run is complete") {
+		t.Errorf("opening a sealed run: %v, expected a SealedError without a reason", err)
 	}
 }
 
@@ -325,6 +326,10 @@ func TestWriteEvalOnTheTestSplit(t *testing.T) {
 	if err := r.SealIncomplete("a test"); err != nil {
 		t.Fatal(err)
 	}
+	var sealed *SealedError
+	if _, err := Open(r.Dir()); !errors.As(err, &sealed) || sealed.Incomplete != "a test" || !strings.Contains(err.Error(), "sealed, unfinished: a test") {
+		t.Errorf("opening a run sealed unfinished: error %v, want the reason", err)
+	}
 	rec, err := Load(os.DirFS(r.Dir()))
 	if err != nil {
 		t.Fatal(err)
@@ -334,6 +339,42 @@ func TestWriteEvalOnTheTestSplit(t *testing.T) {
 	}
 	if !slices.Contains(rec.Missing, "eval/recipe-17-recipe-test.jsonl.gz") || !slices.Contains(rec.Missing, "eval/base-baseline.jsonl.gz") {
 		t.Errorf("missing %q", rec.Missing)
+	}
+}
+
+// A reason is for what is missing, and there must be both.
+func TestSealIncompleteRefuses(t *testing.T) {
+	r, tr := openRun(t)
+	logStep(t, r, tr, 1)
+	if err := r.SealIncomplete(" \n"); err == nil || !strings.Contains(err.Error(), "expected one") {
+		t.Errorf("no reason: error %v", err)
+	}
+	finish(t, r, tr)
+	name := filepath.Join(r.Dir(), ManifestFile)
+	want, err := os.ReadFile(name)
+	if err == nil {
+		err = os.Remove(name) // as a process leaves it that is killed before it seals
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.SealIncomplete("a test"); err == nil || !strings.Contains(err.Error(), "nothing is missing: go on with -resume, which seals it as complete") {
+		t.Errorf("a run with nothing missing: error %v", err)
+	}
+	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is sealed all the same: %v", err)
+	}
+	if err := r.Seal(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("gone on with, its manifest is another (%v)", err)
+	}
+	if err := os.WriteFile(name, want[:len(want)/2], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(r.Dir()); err == nil || errors.As(err, new(*SealedError)) || !strings.Contains(err.Error(), ManifestFile+" is not what this program wrote") {
+		t.Errorf("half a manifest: error %v", err)
 	}
 }
 

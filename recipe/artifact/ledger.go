@@ -21,7 +21,7 @@ func Note(dir string, rd Round) error {
 		rd.Round = rec.Rounds[n-1].Round + 1
 	}
 	r, err := Open(dir)
-	if err != nil && !errors.Is(err, ErrComplete) {
+	if err != nil && !errors.As(err, new(*SealedError)) {
 		return err
 	}
 	if err := r.AppendRound(rd); err != nil || rec.Manifest == nil {

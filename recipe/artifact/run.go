@@ -21,8 +21,19 @@ type Run struct {
 	hash string
 }
 
-// ErrComplete says that the run has its manifest: there is nothing left to do, and nothing may be added.
-var ErrComplete = errors.New("the run is complete")
+// SealedError says that the run has its manifest: nothing may be added to what it lists.
+type SealedError struct {
+	Dir string
+	// Incomplete is the reason with which an unfinished run was sealed; empty for a complete one.
+	Incomplete string
+}
+
+func (e *SealedError) Error() string {
+	if e.Incomplete == "" {
+		return fmt.Sprintf("artifact: %s: the run is complete", e.Dir)
+	}
+	return fmt.Sprintf("artifact: %s: the run is sealed, unfinished: %s", e.Dir, e.Incomplete)
+}
 
 // Create makes the folder dir, which must not exist, and writes the plan and the first session's environment. It fails for a plan
 // that is not valid.
@@ -60,8 +71,8 @@ func Create(dir string, plan experiment.Plan, env Env) (*Run, error) {
 	return r, writeNew(r.path(ExperimentFile), data)
 }
 
-// Open opens a run folder to go on with it. It fails with [ErrComplete] for a sealed run, and when the plan does not have the hash
-// that stands beside it.
+// Open opens a run folder to go on with it. It fails with a [SealedError] for a sealed run, and when the plan does not have the
+// hash that stands beside it.
 func Open(dir string) (*Run, error) {
 	r := &Run{dir: dir}
 	raw, err := os.ReadFile(r.path(ExperimentFile))
@@ -71,10 +82,17 @@ func Open(dir string) (*Run, error) {
 	if r.plan, r.hash, err = readPlan(raw); err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(r.path(ManifestFile)); err == nil {
-		return r, fmt.Errorf("artifact: %s: %w", dir, ErrComplete)
+	raw, err = os.ReadFile(r.path(ManifestFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("artifact: %w", err)
 	}
-	return r, nil
+	var m Manifest
+	if err := decodeStrict(ManifestFile, raw, &m); err != nil {
+		return nil, err
+	}
+	return r, &SealedError{dir, m.Incomplete}
 }
 
 func readPlan(raw []byte) (experiment.Plan, string, error) {
@@ -197,6 +215,26 @@ func (r *Run) WriteEval(e experiment.EvalRun, replies []Reply) error {
 
 // Seal writes the manifest and so declares the run complete. It checks that every planned training run and evaluation is there.
 func (r *Run) Seal() error {
+	if err := r.unfinished(); err != nil {
+		return err
+	}
+	return r.seal("")
+}
+
+// SealIncomplete writes the manifest of a run that will not be finished, with the reason. What is planned and not there stays
+// named on every page that is made of it. It refuses a run with nothing missing, where the reason would stand nowhere.
+func (r *Run) SealIncomplete(because string) error {
+	if strings.TrimSpace(because) == "" {
+		return errors.New("artifact: an incomplete run is sealed with a reason; expected one")
+	}
+	if r.unfinished() == nil {
+		return fmt.Errorf("artifact: %s: expected a run of which something planned is missing, and nothing is missing: go on with -resume, which seals it as complete", r.dir)
+	}
+	return r.seal(because)
+}
+
+// unfinished names the first planned training run or evaluation that is not there; nil if all are.
+func (r *Run) unfinished() error {
 	for _, t := range r.plan.Runs() {
 		if _, err := os.Stat(r.path(t.Name, FinalDir)); err != nil {
 			return fmt.Errorf("artifact: %s is planned but not finished: %w", t.Name, err)
@@ -207,16 +245,7 @@ func (r *Run) Seal() error {
 			return fmt.Errorf("artifact: evaluation %s is planned but missing", e.Name())
 		}
 	}
-	return r.seal("")
-}
-
-// SealIncomplete writes the manifest of a run that will not be finished, with the reason. What is planned and not there stays
-// named on every page that is made of it.
-func (r *Run) SealIncomplete(because string) error {
-	if strings.TrimSpace(because) == "" {
-		return errors.New("artifact: an incomplete run is sealed with a reason; expected one")
-	}
-	return r.seal(because)
+	return nil
 }
 
 func (r *Run) seal(because string) error {

@@ -40,6 +40,36 @@ func (l *Lab) create(ctx context.Context) error {
 	return l.lock(ctx)
 }
 
+// canMake says why the folder dir cannot be made, before much is done for it. It tries with a folder of another name, which it
+// removes, in the nearest folder that is there. What stands at dir already is left to [artifact.Create] to name.
+func canMake(dir string) error {
+	at := dir
+	_, err := os.Lstat(at)
+	if err == nil {
+		return nil
+	}
+	for errors.Is(err, os.ErrNotExist) && filepath.Dir(at) != at {
+		at = filepath.Dir(at)
+		_, err = os.Lstat(at)
+	}
+	if err == nil {
+		var probe string
+		if probe, err = os.MkdirTemp(at, ".tmp-"); err == nil {
+			err = os.Remove(probe)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	if p := (*os.PathError)(nil); errors.As(err, &p) {
+		err = p.Err // its path is the probe's
+	}
+	if at == dir { // its name alone cannot be looked up
+		at = filepath.Dir(dir)
+	}
+	return fmt.Errorf("%s: expected a folder that can be made, found that %s takes no such folder: %w; name another with -out", dir, at, err)
+}
+
 // reopen reads the plan of the run to go on with, and takes what the options leave open from what it was begun with: other
 // batches, or another backend, would round otherwise.
 func (l *Lab) reopen(ctx context.Context) (err error) {
@@ -132,11 +162,14 @@ func runNames(p experiment.Plan) []string {
 	return names
 }
 
+// runsDir is where runs are that were given no folder.
+const runsDir = "runs"
+
 // newDir is the first folder runs/PRESET-N that does not exist. The one before it is named if it is a run that is not
 // complete.
 func newDir(preset string) (dir, unfinished string, err error) {
 	for n := 1; ; n++ {
-		dir := filepath.Join("runs", fmt.Sprintf("%s-%d", preset, n))
+		dir := filepath.Join(runsDir, fmt.Sprintf("%s-%d", preset, n))
 		if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 			return dir, unfinished, nil
 		} else if err != nil {

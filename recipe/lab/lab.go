@@ -3,10 +3,12 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 
 	"teamtalk/model"
@@ -102,6 +104,9 @@ func (l *Lab) open(ctx context.Context) (err error) {
 		err = l.reopen(ctx)
 	} else {
 		l.Plan, err = l.preset()
+		if err == nil { // without Out the name itself is chosen when it is made: others may be under way
+			err = canMake(cmp.Or(l.options.Out, filepath.Join(runsDir, l.Plan.Preset)))
+		}
 	}
 	if err != nil {
 		return err

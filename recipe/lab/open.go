@@ -96,6 +96,7 @@ func (l *Lab) openModel(ctx context.Context) error {
 			return fmt.Errorf("the model is not the one that %s was planned with: expected %s, found %s; name the same file with -model",
 				l.Dir, describe(planned), describe(found))
 		}
+		return nil // the plan stays what it was hashed as, with the model's name and source
 	}
 	l.Plan.Model = found
 	return nil

@@ -104,7 +104,7 @@ func TestStoppedAnywhereIsNeverStopped(t *testing.T) {
 	if r := record(t, dir); len(r.Sessions) != 5 || len(r.Missing) > 0 {
 		t.Errorf("%d processes recorded, %q missing; want 5 and nothing", len(r.Sessions), r.Missing)
 	}
-	if _, err := Open(t.Context(), small(t, resume)); !errors.Is(err, artifact.ErrComplete) {
+	if _, err := Open(t.Context(), small(t, resume)); !errors.As(err, new(*artifact.SealedError)) {
 		t.Errorf("going on with a complete run: error %v, want that it is complete", err)
 	}
 }

@@ -72,7 +72,10 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}{
 		{"no such preset", Options{Preset: "maxi"}, []string{`unknown preset "maxi"`, "mini", "qwen"}},
 		{"a folder in the way", Options{Out: there}, []string{there + " exists already; nothing is overwritten", "-resume " + there}},
-		{"a file where a folder must be", Options{Out: filepath.Join(file, "run")}, []string{file, "not a directory"}},
+		{"a file where a folder must be", Options{Out: filepath.Join(file, "run")}, []string{filepath.Join(file, "run") + ": expected a folder that can be made, found that", "not a directory; name another with -out"}},
+		{"a folder below a file", Options{Out: filepath.Join(file, "runs", "run")}, []string{"expected a folder that can be made", "not a directory; name another with -out"}},
+		{"a folder that no system takes", Options{Out: filepath.Join(top, strings.Repeat("n", 300))}, []string{"expected a folder that can be made", "file name too long; name another with -out"}},
+		{"a folder where none can be made", Options{Out: "/proc/run"}, []string{"/proc/run: expected a folder that can be made, found that /", "name another with -out"}},
 		{"no model", Options{Preset: "qwen", Out: fresh}, []string{"preset qwen needs a model", "-model", "Hugging Face folder, a GGUF file or hub:NAME"}},
 		{"a model that is not there", Options{Model: filepath.Join(top, "none"), Out: fresh}, []string{"no model at " + filepath.Join(top, "none"), "config.json"}},
 		{"a folder that holds no model", Options{Model: there, Out: fresh}, []string{there, "config.json"}},
@@ -164,6 +167,49 @@ func TestResumeSaysWhatIsNotTheSame(t *testing.T) {
 					t.Errorf("error %q, want %q in it", err, w)
 				}
 			}
+		})
+	}
+}
+
+// The folder is found wanting before the model and the backend are opened: neither is there here.
+func TestAFolderThatCannotBeMadeIsFoundFirst(t *testing.T) {
+	t.Setenv("TEAMTALK_PJRT_CPU", "/no/such/plugin.so")
+	_, err := Open(t.Context(), Options{Out: "/proc/run", Model: filepath.Join(t.TempDir(), "none"), Backend: backend.XLACPU})
+	if err == nil || !strings.Contains(err.Error(), "/proc/run: expected a folder that can be made") {
+		t.Errorf("error %v, want the folder", err)
+	}
+}
+
+// A model is the same by content, wherever it is found: a run begun with the mini model's folder goes on with the embedded one, and
+// the other way round, under the plan that it was begun with.
+func TestResumeKeepsThePlan(t *testing.T) {
+	for _, c := range []struct{ why, begun, resumed, source string }{
+		{"begun with a folder, resumed without", baseFolder, "", "huggingface"},
+		{"begun without, resumed with a folder", "", baseFolder, "embedded"},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			dir := planned(t, Options{Model: c.begun})
+			run, err := artifact.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := Open(t.Context(), small(t, Options{Resume: dir, Model: c.resumed}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			if got, err := l.Plan.Hash(); err != nil || got != run.PlanSHA256() || l.Plan.Model.Source != c.source {
+				t.Errorf("plan %.12s with a model from %q (%v), want %.12s and %q", got, l.Plan.Model.Source, err, run.PlanSHA256(), c.source)
+			}
+			config, err := l.Plan.RunConfig("baseline", 17, experiment.Runtime{Backend: "go"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			training, err := l.run.OpenTraining(config)
+			if err != nil {
+				t.Fatalf("the run folder does not take the plan's training run: %v", err)
+			}
+			training.Close()
 		})
 	}
 }
