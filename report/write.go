@@ -28,6 +28,30 @@ The section Learned can be written by hand: put learned.md into the report's fol
 
 `
 
+// helps say what each command that takes a run does; see flagsFor.
+var helps = map[string]string{
+	"write": writeHelp,
+	"check": `usage: go run ./report check [flags] [runs/NAME]
+
+Says whether a report is what its artifacts give today, byte for byte, and which files differ. Exit 0: fresh; 1: stale or edited;
+2: it cannot be told, because the run or the report is damaged or not there. Without a name it takes the newest complete run.
+
+`,
+	"lint": `usage: go run ./report lint [flags] [runs/NAME]
+
+Finds, in the report's text and in learned.md, numbers that are bound to nothing, bindings that do not give what stands there, dead references and
+figures without a description. Exit 0: none; 1: found, each with its line. Without a name it takes the newest complete run.
+
+`,
+	"verify": `usage: go run ./report verify [flags] [runs/NAME]
+
+Takes nothing on trust but the run folder: holds every file against the manifest, grades every reply again, computes every number and
+every check again, each check with a planted fault that it has to find, and makes the report again. Exit 0: everything follows; 1: something does not, each with
+what was expected and what was found. It has no key and no model: who rewrites replies, reseals the run and remakes the report leaves a report that follows from those replies.
+
+`,
+}
+
 // target is a run and its report's folder, from flags that all commands share.
 type target struct {
 	run, out string
@@ -48,7 +72,7 @@ func flagsFor(name string, args []string, stdout io.Writer) (*target, error) {
 	rest, err := parseAnywhere(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		io.WriteString(stdout, writeHelp)
+		io.WriteString(stdout, helps[name])
 		flags.SetOutput(stdout)
 		flags.PrintDefaults()
 		return nil, nil
