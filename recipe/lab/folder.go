@@ -21,6 +21,11 @@ func (l *Lab) create(ctx context.Context) error {
 	if err := l.Plan.Validate(); err != nil {
 		return err
 	}
+	if l.Device != nil { // before there is a folder: a training that does not fit leaves none
+		if _, err := l.microBatchRows(l.lockstep()); err != nil {
+			return err
+		}
+	}
 	l.Dir = l.options.Out
 	if l.Dir == "" {
 		dir, unfinished, err := newDir(l.Plan.Preset)

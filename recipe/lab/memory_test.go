@@ -3,6 +3,8 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -123,6 +125,19 @@ func TestTrainingThatDoesNotFitIsRefusedBeforeItIsCompiled(t *testing.T) {
 	}
 	if n := len(l.Device.Programs()); n != before {
 		t.Errorf("%d programs were compiled", n-before)
+	}
+	// Asked for from the start it is refused before there is a folder.
+	out := filepath.Join(t.TempDir(), "run")
+	o := small(t, Options{Out: out})
+	o.Rows = 1 << 20
+	if l, err := Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "What fits: -micro-batch") {
+		if l != nil {
+			l.Close()
+		}
+		t.Errorf("error %v, want what fits", err)
+	}
+	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder was left: %v", err)
 	}
 }
 
