@@ -21,13 +21,6 @@ import (
 	"teamtalk/recipe/mini"
 )
 
-// qwen15 is the shape of Qwen2.5-1.5B, for measuring without its weights.
-var qwen15 = checkpoint.Config{
-	HiddenSize: 1536, IntermediateSize: 8960, NumHiddenLayers: 28, NumAttentionHeads: 12, NumKeyValueHeads: 2, HeadDim: 128,
-	VocabSize: 151936, MaxPositionEmbeddings: 32768, RopeTheta: 1e6, RMSNormEps: 1e-6, TieWordEmbeddings: true,
-	EOSTokenIDs: []int32{151645}, BOSTokenID: -1, PadTokenID: -1, DType: "bfloat16",
-}
-
 func runBench(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
 	f := flag.NewFlagSet("recipe bench", flag.ContinueOnError)
 	f.SetOutput(stderr)
@@ -119,7 +112,7 @@ func benchInputs(ctx context.Context, o *bench.Options, preset, path, folder str
 		return nil, err
 	}
 	defer words.Close()
-	o.Config, o.Problems = qwen15, mini.Problems()
+	o.Config, o.Problems = bench.Qwen15, mini.Problems()
 	o.Stop = []int32{-1} // no token: nothing stops
 	var cp *checkpoint.Checkpoint
 	if path != "" {

@@ -10,16 +10,10 @@ import (
 	"teamtalk/model/backend"
 	"teamtalk/model/backend/backendtest"
 	"teamtalk/model/checkpoint"
+	"teamtalk/recipe/bench"
 	"teamtalk/recipe/cost"
 	"teamtalk/recipe/grpo"
 )
-
-// qwen15 is the shape of Qwen2.5-1.5B.
-var qwen15 = checkpoint.Config{
-	HiddenSize: 1536, IntermediateSize: 8960, NumHiddenLayers: 28, NumAttentionHeads: 12, NumKeyValueHeads: 2, HeadDim: 128,
-	VocabSize: 151936, MaxPositionEmbeddings: 32768, RopeTheta: 1e6, RMSNormEps: 1e-6, TieWordEmbeddings: true,
-	EOSTokenIDs: []int32{151645}, BOSTokenID: -1, PadTokenID: -1, DType: "bfloat16",
-}
 
 // small is a model of a hundred thousand parameters.
 var small = checkpoint.Config{
@@ -107,7 +101,7 @@ func TestEstimateOfACompiledPass(t *testing.T) {
 // What XLA laid out for gradient programs on an H200 (recipe/results/bench-h200): two facts, and the numbers for bf16 are fitted to
 // them, so that this test says only that they still give them.
 func TestEstimateOfPassesOnAnH200(t *testing.T) {
-	m := cost.Model{Config: qwen15, LoRA: model.LoRA{Rank: 32, Alpha: 64, Targets: checkpoint.Linears}, Bytes: 2}
+	m := cost.Model{Config: bench.Qwen15, LoRA: model.LoRA{Rank: 32, Alpha: 64, Targets: checkpoint.Linears}, Bytes: 2}
 	for _, c := range []struct {
 		batch cost.Batch
 		want  float64 // bytes of temporaries
@@ -130,7 +124,7 @@ func TestEstimateOfWholeProcesses(t *testing.T) {
 	r32 := model.LoRA{Rank: 32, Alpha: 64, Targets: checkpoint.Linears}
 	r16 := model.LoRA{Rank: 16, Alpha: 32, Targets: checkpoint.Linears}
 	mini := checkpoint.Config{HiddenSize: 128, IntermediateSize: 384, NumHiddenLayers: 4, NumAttentionHeads: 4, NumKeyValueHeads: 2, HeadDim: 32, VocabSize: 512, TieWordEmbeddings: true}
-	gpu, cpu := cost.Model{Config: qwen15, LoRA: r32, Bytes: 2}, cost.Model{Config: mini, LoRA: r16, Bytes: 4}
+	gpu, cpu := cost.Model{Config: bench.Qwen15, LoRA: r32, Bytes: 2}, cost.Model{Config: mini, LoRA: r16, Bytes: 4}
 	for _, c := range []struct {
 		why   string
 		model cost.Model
@@ -156,7 +150,7 @@ func TestEstimateOfWholeProcesses(t *testing.T) {
 
 // The sampler and the gradient pass take turns: the larger counts, and the parts at the peak add up to the total.
 func TestEstimateTakesTheLargerTurn(t *testing.T) {
-	m := cost.Model{Config: qwen15, LoRA: model.LoRA{Rank: 32, Alpha: 64, Targets: checkpoint.Linears}, Bytes: 2}
+	m := cost.Model{Config: bench.Qwen15, LoRA: model.LoRA{Rank: 32, Alpha: 64, Targets: checkpoint.Linears}, Bytes: 2}
 	for _, c := range []struct {
 		why   string
 		batch cost.Batch

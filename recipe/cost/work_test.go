@@ -5,6 +5,7 @@ import (
 
 	"teamtalk/model"
 	"teamtalk/model/checkpoint"
+	"teamtalk/recipe/bench"
 	"teamtalk/recipe/cost"
 )
 
@@ -38,7 +39,7 @@ func TestWork(t *testing.T) {
 // PEFT's print_trainable_parameters says 36,929,536 for rank 32 on all linear maps of Qwen2.5-1.5B; transformers counts
 // 1,543,714,304 weights.
 func TestCountsOfQwen(t *testing.T) {
-	m := cost.Model{Config: qwen15, LoRA: model.LoRA{Rank: 32, Alpha: 64, Targets: checkpoint.Linears}, Bytes: 2}
+	m := cost.Model{Config: bench.Qwen15, LoRA: model.LoRA{Rank: 32, Alpha: 64, Targets: checkpoint.Linears}, Bytes: 2}
 	if m.Adapters() != 36_929_536 || m.Weights() != 2*1_543_714_304 {
 		t.Errorf("%.0f adapter weights and %.0f bytes of weights", m.Adapters(), m.Weights())
 	}

@@ -12,6 +12,7 @@ import (
 	"teamtalk/model"
 	"teamtalk/model/backend"
 	"teamtalk/model/checkpoint"
+	"teamtalk/recipe/bench"
 	"teamtalk/recipe/cost"
 	"teamtalk/recipe/experiment"
 )
@@ -26,7 +27,7 @@ func qwenRoom(t *testing.T, gib float64) room {
 	}
 	return room{
 		costs: cost.Model{
-			Config: checkpoint.Config{HiddenSize: 1536, IntermediateSize: 8960, NumHiddenLayers: 28, NumAttentionHeads: 12, NumKeyValueHeads: 2, HeadDim: 128, VocabSize: 151936, TieWordEmbeddings: true},
+			Config: bench.Qwen15,
 			LoRA:   model.LoRA{Rank: 32, Alpha: 64, Targets: checkpoint.Linears}, Bytes: 2,
 		},
 		overhead: cost.OnGPU, training: plan.Training, prompt: 256, have: gib * (1 << 30),
