@@ -132,12 +132,7 @@ func options(t *testing.T, log *bytes.Buffer) Options {
 		t.Fatal(err)
 	}
 	t.Cleanup(dev.Close)
-	plan, err := experiment.Preset("mini")
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan.Training.PromptsPerStep, plan.Training.MaxCompletionLength = 2, 16
-	plan.Evaluation.MaxCompletionLength, plan.Evaluation.Samples, plan.Evaluation.Ks = 16, 2, []int{1, 2}
+	plan := short(t, "mini")
 	l := plan.Training.LoRA
 	problems := mini.Problems()
 	problems.Train, problems.Holdout = problems.Train[:8], problems.Holdout[:4]
@@ -145,6 +140,18 @@ func options(t *testing.T, log *bytes.Buffer) Options {
 		Device: dev, Config: config, Source: cp, From: "safetensors", Tokenizer: tok, Problems: problems, Stop: []int32{2}, Real: true, Plan: plan,
 		LoRA: model.LoRA{Rank: l.R, Alpha: l.LoraAlpha, Targets: l.TargetModules}, Prompt: 32, Shapes: []Shape{{4, 64}}, Repeat: 1, Log: log,
 	}
+}
+
+// short is a preset's plan with few and short replies.
+func short(t *testing.T, preset string) experiment.Plan {
+	t.Helper()
+	plan, err := experiment.Preset(preset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Training.PromptsPerStep, plan.Training.MaxCompletionLength = 2, 16
+	plan.Evaluation.MaxCompletionLength, plan.Evaluation.Samples, plan.Evaluation.Ks = 16, 2, []int{1, 2}
+	return plan
 }
 
 func TestRunMeasuresEveryLine(t *testing.T) {
@@ -160,6 +167,8 @@ func TestRunMeasuresEveryLine(t *testing.T) {
 			"step", "memory", "step-m4", "memory-m4", "step-ratio", "eval-480"}},
 		{"random weights, of which the step's line says so", func(o *Options) { o.Source = nil }, []string{"step"},
 			[]string{"load-random", "peak-matmul", "peak-copy", "step", "memory"}},
+		{"the preset qwen, whose plan has more evaluations than the lines", func(o *Options) { o.Source, o.Real, o.Stop, o.Plan = nil, false, []int32{-1}, short(t, "qwen") },
+			[]string{"step", "step-m4", "eval-480"}, []string{"load-random", "peak-matmul", "peak-copy", "step", "memory", "step-m4", "memory-m4", "step-ratio", "eval-480"}},
 		{"the start alone", func(*Options) {}, []string{"start"}, []string{"load-safetensors", "start"}},
 	} {
 		t.Run(c.why, func(t *testing.T) {

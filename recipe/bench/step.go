@@ -114,7 +114,10 @@ func (b *session) lineNamed(name string) Line {
 
 // plan is that of an experiment of runs runs: the preset's arms, and seeds as many as it takes.
 func (b *session) plan(runs, steps int) (experiment.Plan, error) {
-	p := b.Plan
+	p, none := b.Plan, 0
+	if err := p.Apply(experiment.Overrides{TestSamples: &none}); err != nil { // no line times the whole test split
+		return p, err
+	}
 	p.TrainArms, p.Seeds = []string{p.Arms[0].Name}, []int64{17}
 	if runs > 1 {
 		p.TrainArms, p.Seeds = nil, nil
