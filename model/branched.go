@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 
+	"teamtalk/model/backend"
 	"teamtalk/model/checkpoint"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -69,9 +70,17 @@ func BranchedLogProbs(c checkpoint.Config, weights []*Node, l *LoRA, runs int, a
 		net = net.withAdapters(*l, ofRows(adapters, runs, in.Runs))
 	}
 	x := net.hidden(Reshape(in.IDs, -1), Reshape(in.Positions, -1), attendRows(c, in.Segments, in.Branches, in.Positions))
-	// Gathered in f32: the gradients of a prompt's last token, one from each reply, are summed in it.
-	x = ConvertDType(Gather(f32(x), InsertAxes(in.At, -1)), x.DType())
-	return logProbs(net.logits(x), in.Targets, temperature)
+	return logProbs(net.logits(rowsAt(x, in.At)), in.Targets, temperature)
+}
+
+// rowsAt is the rows of x [n, H] at the places of at [K], as a product with a matrix of ones and zeros: exact, since all terms but
+// one are 0. Its gradient is a product too. Where a place stands several times, as the last token of a prompt does for its
+// replies, a gather's gradient adds up with atomic operations on a GPU, in an order that differs from one time to the next, and
+// two runs of one seed part after their first step.
+func rowsAt(x, at *Node) *Node {
+	n, k := x.Shape().Dimensions[0], at.Shape().Dimensions[0]
+	chosen := Equal(iota2(x.Graph(), k, n, 1), BroadcastToDims(Reshape(at, k, 1), k, n))
+	return backend.Dot(ConvertDType(chosen, x.DType()), []int{1}, nil, x, []int{0}, nil)
 }
 
 // ofRows chooses for each row of a batch the adapters of its run: [M, ..] and runs [R] give [R, ..]. It is a sum in which all

@@ -58,6 +58,7 @@ type Device struct {
 	executables map[[sha256.Size]byte]*pjrt.LoadedExecutable
 	programs    []Compiled
 	room        func() int64
+	kernels     kernels
 }
 
 // Open opens the named backend; Auto takes the best that opens and says in Passed why not the others.
@@ -180,11 +181,12 @@ func openCUDA(processes int) (*Device, error) {
 	if dir := cudaDataDir(path); dir != "" {
 		addXLAFlag("--xla_gpu_cuda_data_dir=" + dir)
 	}
-	// What XLA found out about fast kernels is kept, so that a second process neither waits for it nor chooses otherwise.
+	var chosen kernels
 	if cache, err := os.UserCacheDir(); err == nil {
-		dir := filepath.Join(cache, "teamtalk", "xla-autotune")
-		if os.MkdirAll(dir, 0o755) == nil {
-			addXLAFlag("--xla_gpu_per_fusion_autotune_cache_dir=" + dir)
+		if chosen, err = kernelsOf(cache, path); err != nil {
+			chosen = kernels{} // as in a container that may not write: XLA measures each time
+		} else {
+			addXLAFlag("--xla_gpu_per_fusion_autotune_cache_dir=" + chosen.dir)
 		}
 	}
 	room := gpuRoom()
@@ -192,7 +194,7 @@ func openCUDA(processes int) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.room = room
+	d.room, d.kernels = room, chosen
 	d.stop = make(chan struct{})
 	go d.watch(d.stop)
 	return d, nil

@@ -157,7 +157,7 @@ func (d *Device) Compile(name string, inputs []shapes.Shape, build Build, opts .
 	if err != nil {
 		return nil, fmt.Errorf("compiling %s for %s: %w", name, d.Kind, err)
 	}
-	d.note(p)
+	d.note(p, text)
 	return p, nil
 }
 
@@ -171,7 +171,10 @@ func (d *Device) executable(text string) (*pjrt.LoadedExecutable, error) {
 	if exe != nil {
 		return exe, nil
 	}
-	exe, err := d.client.Compile().WithStableHLO([]byte(text)).Done()
+	err := d.kernels.choosing(key, func() (err error) {
+		exe, err = d.client.Compile().WithStableHLO([]byte(text)).Done()
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -107,6 +107,21 @@ func TestUsage(t *testing.T) {
 	if u := all[0].Usage; u.Arguments != 8000 || u.Outputs < 4000 || u.Outputs > 4100 || u.Aliased != 4000 || u.Total() < 8000 {
 		t.Errorf("two vectors of 4,000 bytes, the sum in place of one: %+v", u)
 	}
+	if all[0].Scatters {
+		t.Error("a sum of two vectors is said to scatter")
+	}
+	// The gradient of a gather is a scatter.
+	indices := shapes.Make(dtypes.Int32, 3, 1)
+	p, err = d.Compile("gather", []shapes.Shape{vector, indices}, func(_ *graph.Graph, in []*graph.Node) []*graph.Node {
+		return graph.Gradient(graph.ReduceAllSum(graph.Gather(in[0], in[1])), in[0])
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if all := d.Programs(); !all[len(all)-1].Scatters {
+		t.Error("a gather's gradient is said not to scatter")
+	}
 	if d.Room() < 1<<20 {
 		t.Errorf("room %d bytes", d.Room())
 	}

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gomlx/go-xla/pkg/pjrt"
@@ -25,6 +26,9 @@ type Compiled struct {
 	Name        string        `json:"name"`
 	CompileTime time.Duration `json:"-"`
 	Usage       Usage         `json:"usage"`
+	// Scatters says that the program adds up with a scatter, which a GPU does with atomic operations, in any order: its results
+	// may differ from one time to the next.
+	Scatters bool `json:"scatters,omitempty"`
 }
 
 // Programs lists what was compiled so far, in that order.
@@ -35,10 +39,10 @@ func (d *Device) Programs() []Compiled {
 }
 
 // note records a program for Programs.
-func (d *Device) note(p *Program) {
+func (d *Device) note(p *Program, text string) {
 	d.compiled.Lock()
 	defer d.compiled.Unlock()
-	d.programs = append(d.programs, Compiled{Name: p.name, CompileTime: p.CompileTime, Usage: usageOf(p.exe)})
+	d.programs = append(d.programs, Compiled{Name: p.name, CompileTime: p.CompileTime, Usage: usageOf(p.exe), Scatters: strings.Contains(text, "stablehlo.scatter")})
 }
 
 // usageOf reads XLA's statistics of an executable (PJRT_Executable_GetCompiledMemoryStats).

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"teamtalk/model/flock"
 	"teamtalk/recipe/fetch"
 )
 
@@ -23,7 +24,7 @@ func fetchProblems(ctx context.Context, dir, baseURL string, want Hashes, getter
 	if baseURL == "" {
 		baseURL = GSM8KBaseURL
 	}
-	unlock, err := fetch.Lock(ctx, filepath.Join(dir, ".lock"))
+	unlock, err := flock.Exclusive(ctx, filepath.Join(dir, ".lock"))
 	if err != nil {
 		return fmt.Errorf("GSM8K: %w", err)
 	}

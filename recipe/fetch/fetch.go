@@ -60,7 +60,7 @@ func (e *HashError) Error() string {
 // call, if it belongs to the same content: partial files are named by the hash of the whole. Content with a wrong hash is
 // thrown away and is a *HashError; a refusal by the server is a *StatusError.
 //
-// Two processes must not get the same file at once: see Lock.
+// Two processes must not get the same file at once: see package flock.
 func (g *Getter) Get(ctx context.Context, f File) error {
 	id := f.SHA256
 	if id == "" {

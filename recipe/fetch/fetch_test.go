@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -184,72 +183,4 @@ func TestPrinter(t *testing.T) {
 	if want := "b.bin: 1.5 MB of 3.0 MB\nc.bin: 1.5 kB\n"; out.String() != want {
 		t.Errorf("got %q, want %q", &out, want)
 	}
-}
-
-func TestLock(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new", ".lock")
-	unlock, err := Lock(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := Lock(short, path); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "another process") {
-		t.Errorf("a second holder: got %v", err)
-	}
-	unlock()
-	unlock, err = Lock(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unlock()
-}
-
-// Processes that work together hold one lock: who wants it alone waits for all of them.
-func TestLockTogether(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	try := func(lock func(context.Context, string) (func(), error)) (func(), bool) {
-		t.Helper()
-		short, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
-		defer cancel()
-		unlock, err := lock(short, path)
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
-		return unlock, err == nil
-	}
-	var held []func()
-	for _, c := range []struct {
-		why  string
-		lock func(context.Context, string) (func(), error)
-		ok   bool
-	}{
-		{"nobody holds it", LockToShare, true},
-		{"it is shared", LockTogether, true},
-		{"a third one", LockTogether, true},
-		{"another that would begin to share finds it taken", LockToShare, false},
-		{"so does one that wants it alone", Lock, false},
-	} {
-		unlock, ok := try(c.lock)
-		if ok != c.ok {
-			t.Errorf("%s: had %t, want %t", c.why, ok, c.ok)
-		}
-		if ok {
-			held = append(held, unlock)
-		}
-	}
-	for i, unlock := range held {
-		if _, ok := try(Lock); ok {
-			t.Errorf("it can be had alone while %d hold it", len(held)-i)
-		}
-		unlock()
-	}
-	alone, ok := try(Lock)
-	if !ok {
-		t.Fatal("it cannot be had alone when nobody holds it")
-	}
-	if _, ok := try(LockTogether); ok {
-		t.Error("it can be shared while one holds it alone")
-	}
-	alone()
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"teamtalk/model/backend"
+	"teamtalk/model/backend/backendtest"
 	"teamtalk/recipe/artifact"
 	"teamtalk/recipe/experiment"
 )
@@ -235,4 +237,28 @@ func TestTrainRefusesNoRuns(t *testing.T) {
 	if err := Train(t.Context(), nil, Options{}); err == nil || !strings.Contains(err.Error(), "no runs") {
 		t.Errorf("error %v", err)
 	}
+}
+
+// A GPU adds up a scatter's terms in any order, so that two runs of one seed would part after their first step. The one that a
+// gather's gradient would be is where several replies read their prompt's last token.
+func TestLearningScattersNothing(t *testing.T) {
+	backendtest.Need(t, "xla-cpu") // the Go backend lowers nothing
+	onBackends(t, func(t *testing.T, r *rig) {
+		if r.dev.Kind == backend.Go {
+			return
+		}
+		before := len(r.dev.Programs())
+		for _, runs := range [][]map[string][]float32{{r.adapter}, {r.adapter, r.adapter}} {
+			r.trainer(t, TrainerOptions{Rows: 2, T: 64, Picks: 100, Clip: ClipRange{0.2, 0.28}}, runs...)
+		}
+		all := r.dev.Programs()[before:]
+		if len(all) < 4 {
+			t.Errorf("%d programs, expected a gradient and an update for one run and for two", len(all))
+		}
+		for _, p := range all {
+			if p.Scatters {
+				t.Errorf("%s scatters", p.Name)
+			}
+		}
+	})
 }

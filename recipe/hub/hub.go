@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"teamtalk/model/flock"
 	"teamtalk/recipe/fetch"
 )
 
@@ -113,7 +114,7 @@ func (h *Hub) Model(ctx context.Context, name string) (Model, error) {
 		return Model{}, fmt.Errorf("HF_HUB_OFFLINE is set and there is no complete copy of %s (%s) in %s: %s",
 			name, revision, strings.Join(h.caches(), " or "), byHand(name))
 	}
-	unlock, err := fetch.Lock(ctx, filepath.Join(h.Dir, folder(name), ".lock"))
+	unlock, err := flock.Exclusive(ctx, filepath.Join(h.Dir, folder(name), ".lock"))
 	if err != nil {
 		return Model{}, err
 	}

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"teamtalk/model/backend"
+	"teamtalk/model/flock"
 	"teamtalk/recipe/artifact"
 	"teamtalk/recipe/experiment"
-	"teamtalk/recipe/fetch"
 )
 
 // create makes the run's folder, with the plan fixed and hashed.
@@ -119,7 +119,7 @@ func (l *Lab) resume() error {
 func (l *Lab) lock(ctx context.Context) error {
 	soon, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
-	unlock, err := fetch.LockToShare(soon, filepath.Join(l.Dir, artifact.ExperimentFile))
+	unlock, err := flock.ExclusiveThenShared(soon, filepath.Join(l.Dir, artifact.ExperimentFile))
 	switch {
 	case err == nil:
 		l.unlock = unlock

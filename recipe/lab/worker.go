@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"teamtalk/model/backend"
+	"teamtalk/model/flock"
 	"teamtalk/recipe/artifact"
 	"teamtalk/recipe/eval"
-	"teamtalk/recipe/fetch"
 	"teamtalk/recipe/grpo"
 )
 
@@ -117,7 +117,7 @@ func (l *Lab) obeyJoin(ctx context.Context, o joinOrder) (err error) {
 	soon, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	// Where there are no locks the coordinator has said so.
-	if l.unlock, err = fetch.LockTogether(soon, filepath.Join(l.Dir, artifact.ExperimentFile)); errors.Is(err, context.DeadlineExceeded) {
+	if l.unlock, err = flock.Shared(soon, filepath.Join(l.Dir, artifact.ExperimentFile)); errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("another process works on %s: wait for it to end, or end it", l.Dir)
 	}
 	l.Plan = l.run.Plan()

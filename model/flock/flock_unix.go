@@ -1,6 +1,7 @@
 //go:build unix
 
-package fetch
+// Package flock holds files, so that processes keep out of each other's way (flock(2)).
+package flock
 
 import (
 	"context"
@@ -12,9 +13,9 @@ import (
 	"time"
 )
 
-// Lock waits until no other process holds the lock file at path, which it makes and which stays there, empty. A killed
+// Exclusive waits until no other process holds the lock file at path, which it makes and which stays there, empty. A killed
 // process holds nothing. Call unlock when done.
-func Lock(ctx context.Context, path string) (unlock func(), err error) {
+func Exclusive(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := lock(ctx, path, syscall.LOCK_EX)
 	if err != nil {
 		return nil, err
@@ -22,9 +23,9 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// LockTogether is Lock for a process that works with others on one thing: each of them calls it, and a Lock waits until all
-// of them have ended. It waits for a Lock itself.
-func LockTogether(ctx context.Context, path string) (unlock func(), err error) {
+// Shared is Exclusive for a process that works with others on one thing: each of them calls it, and one that wants it Exclusive waits until
+// all of them have ended. It waits for an Exclusive one itself.
+func Shared(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := lock(ctx, path, syscall.LOCK_SH)
 	if err != nil {
 		return nil, err
@@ -32,9 +33,9 @@ func LockTogether(ctx context.Context, path string) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// LockToShare is a Lock that lets others in once it was had: it waits until nobody holds the file and then holds it as
-// LockTogether does.
-func LockToShare(ctx context.Context, path string) (unlock func(), err error) {
+// ExclusiveThenShared lets others in once it had the lock alone: it waits until nobody holds the file and then holds it as Shared
+// does.
+func ExclusiveThenShared(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := lock(ctx, path, syscall.LOCK_EX)
 	if err != nil {
 		return nil, err
