@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 
 	"teamtalk/recipe/artifact"
 )
@@ -32,6 +33,12 @@ func runRound(_ context.Context, args []string, _ io.Reader, stdout, stderr io.W
 	if f.NArg() != 1 || *changed == "" {
 		return usagef("usage: " + roundUsage + ": expected what was changed and one run folder")
 	}
+	dir := f.Arg(0)
+	// Before anything is read of the run, which may be the attempt's own: until then it is not what its manifest says.
+	finished, err := artifact.FinishNote(dir)
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
 	rd := artifact.Round{Changed: *changed}
 	if *of != "" {
 		rec, err := artifact.Load(os.DirFS(*of))
@@ -39,14 +46,23 @@ func runRound(_ context.Context, args []string, _ io.Reader, stdout, stderr io.W
 			return fmt.Errorf("%s: %w", *of, err)
 		}
 		rd = rec.Outcome()
-		if *of == f.Arg(0) { // of the run itself the page computes it
+		if *of == dir { // of the run itself the page computes it
 			rd = artifact.Round{Metric: rd.Metric, Plan: rd.Plan}
 		}
 		rd.Changed = *changed
 	}
-	if err := artifact.Note(f.Arg(0), rd); err != nil {
-		return fmt.Errorf("%s: %w", f.Arg(0), err)
+	if finished != nil {
+		rd.Round = finished.Round
+		if !reflect.DeepEqual(rd, *finished) { // not the command that was stopped, repeated
+			fmt.Fprintf(stderr, "%s: another attempt, which was being noted when its process was stopped, is noted too: %s\n", dir, finished.Changed)
+			finished = nil
+		}
 	}
-	fmt.Fprintf(stdout, "%s: noted; a report made before is stale, make it again with: go run ./report %s\n", f.Arg(0), f.Arg(0))
+	if finished == nil {
+		if err := artifact.Note(dir, rd); err != nil {
+			return fmt.Errorf("%s: %w", dir, err)
+		}
+	}
+	fmt.Fprintf(stdout, "%s: noted; a report made before is stale, make it again with: go run ./report %s\n", dir, dir)
 	return nil
 }

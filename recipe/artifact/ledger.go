@@ -1,13 +1,21 @@
 package artifact
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 )
 
+// stagedLedger is the ledger with the attempt that is being noted, until it takes the ledger's place.
+const stagedLedger = tempPrefix + RoundsFile
+
 // Note adds an attempt to the Climb ledger of the run in dir, numbered after the last one. A sealed run is held against its manifest
-// first and sealed again, so that the ledger, alone of a run's files, goes on after the run.
+// first, and its manifest then names the longer ledger and is otherwise the one that was sealed: the ledger, alone of a run's files, goes on
+// after the run. Where a process was stopped in the middle of that, Note fails with a [FaultsError] until [FinishNote].
 func Note(dir string, rd Round) error {
 	if rd.Changed == "" {
 		return errors.New("artifact: an attempt is noted with what was changed; expected a text")
@@ -24,30 +32,81 @@ func Note(dir string, rd Round) error {
 	if err != nil && !errors.As(err, new(*SealedError)) {
 		return err
 	}
-	if err := r.AppendRound(rd); err != nil || rec.Manifest == nil {
+	if rec.Manifest == nil {
+		return r.AppendRound(rd)
+	}
+	return r.noteSealed(*rec.Manifest, rd)
+}
+
+// noteSealed adds an attempt to the ledger of a run that is sealed with m. Two files change, which no file system does at once, so the new
+// ledger is laid beside the old one first, then the manifest that names it is written, then it takes its place. Killed before the manifest is
+// written, the folder is what it was; killed after it, it lacks a ledger that lies ready and that the manifest names.
+func (r *Run) noteSealed(m Manifest, rd Round) error {
+	ledger, err := os.ReadFile(r.path(RoundsFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("artifact: %w", err)
+	}
+	if ledger, err = withLine(ledger, rd); err != nil {
 		return err
 	}
-	m, err := BuildManifest(os.DirFS(dir), r.hash)
-	if err != nil {
+	if err := WriteFile(r.path(stagedLedger), ledger); err != nil {
 		return err
 	}
-	m.Incomplete = rec.Manifest.Incomplete
-	// Weights that a published copy leaves out stay listed.
-	have := map[string]bool{}
-	for _, f := range m.Files {
-		have[f.Path] = true
-	}
-	for _, f := range rec.Manifest.Files {
-		if f.Optional && !have[f.Path] {
-			m.Files = append(m.Files, f)
-		}
-	}
+	// Everything else stays listed as it was sealed: weights, which a published copy may lack and of which only the size was looked at, too.
+	m.Files = slices.DeleteFunc(slices.Clone(m.Files), func(f FileEntry) bool { return f.Path == RoundsFile })
+	m.Files = append(m.Files, entry(RoundsFile, ledger))
 	m.sort()
 	data, err := encode(m)
 	if err != nil {
 		return err
 	}
-	return WriteFile(r.path(ManifestFile), data)
+	if err := WriteFile(r.path(ManifestFile), data); err != nil {
+		return err
+	}
+	return takeStagedLedger(r.dir)
+}
+
+func takeStagedLedger(dir string) error {
+	if err := os.Rename(filepath.Join(dir, stagedLedger), filepath.Join(dir, RoundsFile)); err != nil {
+		return fmt.Errorf("artifact: %w", err)
+	}
+	if err := syncDir(dir); err != nil {
+		return fmt.Errorf("artifact: %w", err)
+	}
+	return nil
+}
+
+// FinishNote finishes the [Note] of a process that was stopped between the manifest and the ledger, and returns the attempt that is noted
+// now; nil where there is no such thing to finish. It changes nothing in a folder with any other fault, which [Load] names.
+func FinishNote(dir string) (*Round, error) {
+	_, err := Load(os.DirFS(dir))
+	var fe *FaultsError
+	if !errors.As(err, &fe) || !fe.Noting {
+		return nil, nil
+	}
+	if err := takeStagedLedger(dir); err != nil {
+		return nil, err
+	}
+	rec, err := Load(os.DirFS(dir))
+	if err != nil {
+		return nil, err
+	}
+	return &rec.Rounds[len(rec.Rounds)-1], nil
+}
+
+// noting says whether faults are those of a folder whose ledger was being replaced, and nothing else: the ledger that lies ready is, byte for
+// byte, the one that the manifest names, and it begins with the one in its place. What lies ready is therefore worth what the manifest is: whoever
+// could plant it could as well have written the ledger itself.
+func (m Manifest) noting(fsys fs.FS, faults []Fault) bool {
+	if len(faults) != 1 || faults[0].Path != RoundsFile {
+		return false
+	}
+	staged, err := fs.ReadFile(fsys, stagedLedger)
+	if err != nil || !slices.Contains(m.Files, entry(RoundsFile, staged)) {
+		return false
+	}
+	ledger, err := fs.ReadFile(fsys, RoundsFile)
+	return (err == nil || errors.Is(err, fs.ErrNotExist)) && bytes.HasPrefix(staged, ledger)
 }
 
 // Outcome is what the ledger says of an attempt that has this record: pass@1 of the primary comparison's second arm under its own

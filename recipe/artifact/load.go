@@ -66,9 +66,16 @@ type EvalRecord struct {
 }
 
 // FaultsError says that files are not what the manifest says.
-type FaultsError struct{ Faults []Fault }
+type FaultsError struct {
+	Faults []Fault
+	// Noting: the one fault is a ledger that a process was replacing when it was stopped; see [FinishNote].
+	Noting bool
+}
 
 func (e *FaultsError) Error() string {
+	if e.Noting {
+		return fmt.Sprintf("artifact: %s lacks the attempt that was being noted when `recipe round` was stopped: repeat that command, which finishes it", RoundsFile)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "artifact: %d files are not what %s says; restore them, or run the experiment again:", len(e.Faults), ManifestFile)
 	for _, f := range e.Faults {
@@ -96,7 +103,7 @@ func Load(fsys fs.FS) (*Record, error) {
 			return nil, err
 		}
 		if len(faults) > 0 {
-			return nil, &FaultsError{faults}
+			return nil, &FaultsError{faults, m.noting(fsys, faults)}
 		}
 		sum := sha256.Sum256(raw)
 		r.Manifest, r.ManifestSHA256 = &m, hex.EncodeToString(sum[:])

@@ -167,25 +167,38 @@ func member[T any](vs []T) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// appendLine adds one line to a small log that several processes may write. A torn last line is completed with a newline first and is
-// skipped by readers.
-func appendLine(name string, v any) error {
+// withLine is a small log with one more line. A torn last line is completed with a newline first and is skipped by readers.
+func withLine(log []byte, v any) ([]byte, error) {
 	data, err := line(v)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	log = bytes.Clone(log)
+	if len(log) > 0 && log[len(log)-1] != '\n' {
+		log = append(log, '\n')
+	}
+	return append(log, data...), nil
+}
+
+// appendLine adds one line to a small log that several processes may write, as withLine does.
+func appendLine(name string, v any) error {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("artifact: %w", err)
 	}
 	defer f.Close()
+	var tail []byte
 	if st, err := f.Stat(); err == nil && st.Size() > 0 {
-		tail := make([]byte, 1)
-		if _, err := f.ReadAt(tail, st.Size()-1); err == nil && tail[0] != '\n' {
-			data = append([]byte{'\n'}, data...)
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, st.Size()-1); err == nil {
+			tail = last
 		}
 	}
-	if _, err := f.Write(data); err != nil {
+	data, err := withLine(tail, v)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(data[len(tail):]); err != nil {
 		return fmt.Errorf("artifact: %w", err)
 	}
 	if err := f.Sync(); err != nil {

@@ -84,6 +84,12 @@ func hashFile(fsys fs.FS, p string) (FileEntry, error) {
 	return FileEntry{p, n, hex.EncodeToString(h.Sum(nil)), isWeights(p)}, nil
 }
 
+// entry is that of a file with this content, which is none of the weights.
+func entry(p string, data []byte) FileEntry {
+	sum := sha256.Sum256(data)
+	return FileEntry{Path: p, Bytes: int64(len(data)), SHA256: hex.EncodeToString(sum[:])}
+}
+
 // isWeights: checkpoints and adapters live one level below a training run's folder.
 func isWeights(p string) bool {
 	d := path.Base(path.Dir(p))
