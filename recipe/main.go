@@ -28,7 +28,7 @@ type command struct {
 var commands = map[string]command{
 	"generate": {"samples replies to a prompt, or to JSON Lines of ids", runGenerate},
 	"round":    {"adds an attempt to a run's Climb ledger", runRound},
-	"seal":     {"closes a run that will not be finished, with the reason", runSeal},
+	"seal":     {"closes a run that will not be finished, or has lost its manifest, with the reason", runSeal},
 	"score":    {"computes log-probabilities and entropies of JSON Lines of ids", runScore},
 	"bench":    {"measures the parts that training and evaluation are made of", runBench},
 	"pilot":    {"measures candidate prompts on train problems that the experiment does not use", runPilot},

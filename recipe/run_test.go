@@ -43,6 +43,13 @@ func TestExitCodes(t *testing.T) {
 	if err := os.Remove(filepath.Join(sealed, "eval", "base-recipe.jsonl.gz")); err != nil {
 		t.Fatal(err)
 	}
+	lost := filepath.Join(top, "lost")
+	if err := os.CopyFS(lost, os.DirFS(complete)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(lost, artifact.ManifestFile)); err != nil {
+		t.Fatal(err)
+	}
 	fresh := filepath.Join(top, "fresh")
 	t.Setenv(backend.VisibleDevices, "") // no GPU
 	for _, c := range []struct {
@@ -95,6 +102,10 @@ func TestExitCodes(t *testing.T) {
 		{"seal -because late " + sealed, 0, []string{sealed + ": sealed as it is"}},
 		{"seal -because later " + sealed, 1, []string{sealed + ": the run is sealed, unfinished: late"}},
 		{"-resume " + sealed, 1, []string{sealed + " is sealed, unfinished: late; expected a run that may go on", "go run ./report " + sealed}},
+		{"-resume " + lost, 1, []string{lost + " was sealed, and its manifest.json is missing: nothing says whether the files are still those that were sealed", "go run ./recipe seal -because WHY " + lost}},
+		{"round -changed cap " + lost, 1, []string{lost + " was sealed, and its manifest.json is missing"}},
+		{"seal -because compared " + lost, 0, []string{lost + ": sealed as it is"}},
+		{"-resume " + lost, 0, []string{lost + " is complete; read it with: go run ./report " + lost}},
 		{"round -h", 0, []string{"usage: recipe round -changed WHAT [-of runs/OTHER] runs/NAME", "-changed what"}},
 		{"round " + complete, 2, []string{"usage: recipe round -changed WHAT [-of runs/OTHER] runs/NAME: expected what was changed and one run folder"}},
 		{"round -changed cap " + complete, 0, []string{complete + ": noted; a report made before is stale, make it again with: go run ./report " + complete}},
@@ -130,7 +141,7 @@ func TestExitCodes(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{"complete", "fresh", "sealed", "there", "whole"}; !slices.Equal(names, want) {
+	if want := []string{"complete", "fresh", "lost", "sealed", "there", "whole"}; !slices.Equal(names, want) {
 		t.Errorf("left behind: %q, want %q", names, want)
 	}
 }

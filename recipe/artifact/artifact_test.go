@@ -353,7 +353,7 @@ func TestSealIncompleteRefuses(t *testing.T) {
 	name := filepath.Join(r.Dir(), ManifestFile)
 	want, err := os.ReadFile(name)
 	if err == nil {
-		err = os.Remove(name) // as a process leaves it that is killed before it seals
+		err = os.Rename(name, r.path(stagedManifest)) // as a process leaves it that is killed while it seals
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -375,6 +375,121 @@ func TestSealIncompleteRefuses(t *testing.T) {
 	}
 	if _, err := Open(r.Dir()); err == nil || errors.As(err, new(*SealedError)) || !strings.Contains(err.Error(), ManifestFile+" is not what this program wrote") {
 		t.Errorf("half a manifest: error %v", err)
+	}
+}
+
+// A process may be stopped between any two writes of sealing: going on seals the run, as if it had not been stopped. A run that was sealed and
+// has no manifest is not that, and is sealed by nothing but SealAnew, with a reason.
+func TestARunThatLostItsManifest(t *testing.T) {
+	for _, c := range []struct {
+		why    string
+		marked bool // the mark is written
+		staged bool // the manifest lies ready
+		do     func(r *Run) error
+		lost   bool
+		part   bool // something planned is missing
+	}{
+		{why: "killed before anything was written"},
+		{why: "killed before the mark", staged: true},
+		{why: "killed before the manifest takes its place", marked: true, staged: true},
+		{why: "the same, and gone on with twice", marked: true, staged: true, do: func(r *Run) error {
+			return errors.Join(r.AddSession(Env{Started: "2030-01-03T03:04:05Z"}), r.AddSession(Env{Started: "2030-01-04T03:04:05Z"}))
+		}},
+		{why: "the manifest was deleted", marked: true, lost: true},
+		{why: "and an evaluation with it", marked: true, lost: true, part: true, do: func(r *Run) error { return os.Remove(r.path("eval/base-recipe.jsonl.gz")) }},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			r, tr := openRun(t)
+			unmarked, err := os.ReadFile(r.path(EnvFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			logStep(t, r, tr, 1)
+			finish(t, r, tr)
+			manifest, err := os.ReadFile(r.path(ManifestFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps := []error{os.Remove(r.path(ManifestFile))}
+			if c.staged {
+				steps = append(steps, os.WriteFile(r.path(stagedManifest), manifest, 0o644))
+			}
+			if !c.marked {
+				steps = append(steps, os.WriteFile(r.path(EnvFile), unmarked, 0o644))
+			}
+			if c.do != nil {
+				steps = append(steps, c.do(r))
+			}
+			if err := errors.Join(steps...); err != nil {
+				t.Fatal(err)
+			}
+			lost := new(*LostManifestError)
+			opened, err := Open(r.Dir())
+			if !c.lost {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := opened.SealAnew("a test"); err == nil || !strings.Contains(err.Error(), "found one that has not") {
+					t.Errorf("sealing anew what has lost nothing: error %v", err)
+				}
+				if err := opened.Seal(); err != nil {
+					t.Fatal(err)
+				}
+				got, err := os.ReadFile(r.path(ManifestFile))
+				if err != nil || c.do == nil && !bytes.Equal(got, manifest) {
+					t.Errorf("gone on with, its manifest is another (%v)", err)
+				}
+				if _, err := Load(os.DirFS(r.Dir())); err != nil {
+					t.Error(err)
+				}
+				if err := os.Remove(r.path(ManifestFile)); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := Open(r.Dir()); !errors.As(err, lost) {
+					t.Errorf("when the manifest is deleted after that: error %v", err)
+				}
+				return
+			}
+			if want := "seal it anew, with the reason on every page: go run ./recipe seal -because WHY " + r.Dir(); !errors.As(err, lost) || !strings.Contains(err.Error(), want) {
+				t.Fatalf("opening: error %v, want %q", err, want)
+			}
+			for what, err := range map[string]error{"as complete": opened.Seal(), "as incomplete": opened.SealIncomplete("a test"), "by a new attempt": Note(r.Dir(), Round{Changed: "longer"})} {
+				if !errors.As(err, lost) {
+					t.Errorf("sealing it %s: error %v", what, err)
+				}
+			}
+			if err := opened.SealAnew(" "); err == nil || !strings.Contains(err.Error(), "expected one") {
+				t.Errorf("no reason: error %v", err)
+			}
+			if rec, err := Load(os.DirFS(r.Dir())); err != nil || rec.Manifest != nil || len(rec.Rounds) != 1 {
+				t.Fatalf("it was written to all the same: %+v (%v)", rec, err)
+			}
+			// Killed in the middle it must not leave what looks like a run that is sealed for the first time.
+			if err := os.Mkdir(r.path(stagedManifest), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			err = opened.seal(Manifest{Resealed: "compared with a copy"})
+			if err := errors.Join(err, os.Remove(r.path(stagedManifest)), os.Remove(r.path(ManifestFile))); err != nil {
+				t.Errorf("it lays its manifest ready: %v", err)
+			}
+			if err := opened.SealAnew("compared with a copy"); err != nil {
+				t.Fatal(err)
+			}
+			rec, err := Load(os.DirFS(r.Dir()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			incomplete := map[bool]string{true: "compared with a copy"}[c.part]
+			if rec.Manifest.Resealed != "compared with a copy" || rec.Manifest.Incomplete != incomplete {
+				t.Errorf("sealed anew: %+v, want the reason", rec.Manifest)
+			}
+			if err := Note(r.Dir(), Round{Changed: "longer"}); err != nil {
+				t.Fatal(err)
+			}
+			if rec, err = Load(os.DirFS(r.Dir())); err != nil || rec.Manifest.Resealed == "" {
+				t.Errorf("an attempt later: %+v (%v), want the reason", rec.Manifest, err)
+			}
+		})
 	}
 }
 

@@ -3,7 +3,8 @@
 //
 //	runs/NAME/
 //	  experiment.json          the plan and its SHA-256 (recipe/experiment)
-//	  env.json                 one session per process that conducted the run, its workers counted: versions, device, plugin, commit, commands
+//	  env.json                 one session per process that conducted the run, its workers counted: versions, device, plugin, commit, commands;
+//	                           and, once there was one, that there was a manifest
 //	  ARM-SEED/config.json     the resolved configuration of one training run
 //	  ARM-SEED/metrics.jsonl   one line per optimizer step, TRL's flat keys, null for a value that is not finite
 //	  ARM-SEED/completions.jsonl.gz  one line per rollout, one gzip member per step

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 )
 
@@ -53,9 +52,7 @@ func (r *Run) noteSealed(m Manifest, rd Round) error {
 		return err
 	}
 	// Everything else stays listed as it was sealed: weights, which a published copy may lack and of which only the size was looked at, too.
-	m.Files = slices.DeleteFunc(slices.Clone(m.Files), func(f FileEntry) bool { return f.Path == RoundsFile })
-	m.Files = append(m.Files, entry(RoundsFile, ledger))
-	m.sort()
+	m.Files = m.with(entry(RoundsFile, ledger))
 	data, err := encode(m)
 	if err != nil {
 		return err
@@ -63,17 +60,7 @@ func (r *Run) noteSealed(m Manifest, rd Round) error {
 	if err := WriteFile(r.path(ManifestFile), data); err != nil {
 		return err
 	}
-	return takeStagedLedger(r.dir)
-}
-
-func takeStagedLedger(dir string) error {
-	if err := os.Rename(filepath.Join(dir, stagedLedger), filepath.Join(dir, RoundsFile)); err != nil {
-		return fmt.Errorf("artifact: %w", err)
-	}
-	if err := syncDir(dir); err != nil {
-		return fmt.Errorf("artifact: %w", err)
-	}
-	return nil
+	return r.take(stagedLedger, RoundsFile)
 }
 
 // FinishNote finishes the [Note] of a process that was stopped between the manifest and the ledger, and returns the attempt that is noted
@@ -84,7 +71,7 @@ func FinishNote(dir string) (*Round, error) {
 	if !errors.As(err, &fe) || !fe.Noting {
 		return nil, nil
 	}
-	if err := takeStagedLedger(dir); err != nil {
+	if err := (&Run{dir: dir}).take(stagedLedger, RoundsFile); err != nil {
 		return nil, err
 	}
 	rec, err := Load(os.DirFS(dir))

@@ -18,6 +18,8 @@ type Manifest struct {
 	Files      []FileEntry `json:"files"` // sorted by path
 	// Incomplete says why planned parts of the run are not there; empty for a complete run.
 	Incomplete string `json:"incomplete,omitempty"`
+	// Resealed says why another manifest was made after the run's own was lost; empty for the run's own. What it lists is what was there then.
+	Resealed string `json:"resealed,omitempty"`
 }
 
 // FileEntry is one file. Weights are optional: a published copy of a run may leave them out.
@@ -68,6 +70,14 @@ func buildManifest(fsys fs.FS, planSHA256 string, weights bool) (Manifest, error
 
 func (m *Manifest) sort() {
 	slices.SortFunc(m.Files, func(a, b FileEntry) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// with are the files listed, with e in the place of the one that has its path.
+func (m Manifest) with(e FileEntry) []FileEntry {
+	m.Files = slices.DeleteFunc(slices.Clone(m.Files), func(f FileEntry) bool { return f.Path == e.Path })
+	m.Files = append(m.Files, e)
+	m.sort()
+	return m.Files
 }
 
 func hashFile(fsys fs.FS, p string) (FileEntry, error) {

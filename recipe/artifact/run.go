@@ -35,6 +35,14 @@ func (e *SealedError) Error() string {
 	return fmt.Sprintf("artifact: %s: the run is sealed, unfinished: %s", e.Dir, e.Incomplete)
 }
 
+// LostManifestError says that a run was sealed and its manifest is not there any more.
+type LostManifestError struct{ Dir string }
+
+func (e *LostManifestError) Error() string {
+	return fmt.Sprintf("artifact: %s was sealed, and its %s is missing: nothing says whether the files are still those that were sealed, so that the run is neither gone on with nor sealed again by itself; "+
+		"restore the file from a copy of the run, or, if what is there shall count, seal it anew, with the reason on every page: go run ./recipe seal -because WHY %s", e.Dir, ManifestFile, e.Dir)
+}
+
 // Create makes the folder dir, which must not exist, and writes the plan and the first session's environment. It fails for a plan
 // that is not valid.
 func Create(dir string, plan experiment.Plan, env Env) (*Run, error) {
@@ -57,7 +65,7 @@ func Create(dir string, plan experiment.Plan, env Env) (*Run, error) {
 	if err := os.Mkdir(filepath.Join(dir, EvalDir), 0o755); err != nil {
 		return nil, fmt.Errorf("artifact: %w", err)
 	}
-	data, err := encode(envFile{Version, []Env{env}})
+	data, err := encode(envFile{Version: Version, Sessions: []Env{env}})
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +79,8 @@ func Create(dir string, plan experiment.Plan, env Env) (*Run, error) {
 	return r, writeNew(r.path(ExperimentFile), data)
 }
 
-// Open opens a run folder to go on with it. It fails with a [SealedError] for a sealed run, and when the plan does not have the
-// hash that stands beside it.
+// Open opens a run folder to go on with it. It fails with a [SealedError] for a sealed run, with a [LostManifestError] for one that was
+// sealed and has no manifest, and when the plan does not have the hash that stands beside it.
 func Open(dir string) (*Run, error) {
 	r := &Run{dir: dir}
 	raw, err := os.ReadFile(r.path(ExperimentFile))
@@ -84,7 +92,7 @@ func Open(dir string) (*Run, error) {
 	}
 	raw, err = os.ReadFile(r.path(ManifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return r, nil
+		return r, r.lostManifest()
 	} else if err != nil {
 		return nil, fmt.Errorf("artifact: %w", err)
 	}
@@ -130,12 +138,8 @@ func (r *Run) path(elem ...string) string { return filepath.Join(append([]string
 
 // AddSession records another process that works on the run, e.g. after -resume.
 func (r *Run) AddSession(env Env) error {
-	raw, err := os.ReadFile(r.path(EnvFile))
+	ef, err := r.readEnv()
 	if err != nil {
-		return fmt.Errorf("artifact: %w", err)
-	}
-	var ef envFile
-	if err := decodeStrict(EnvFile, raw, &ef); err != nil {
 		return err
 	}
 	ef.Sessions = append(ef.Sessions, env)
@@ -144,6 +148,14 @@ func (r *Run) AddSession(env Env) error {
 		return err
 	}
 	return WriteFile(r.path(EnvFile), data)
+}
+
+func (r *Run) readEnv() (ef envFile, err error) {
+	raw, err := os.ReadFile(r.path(EnvFile))
+	if err != nil {
+		return ef, fmt.Errorf("artifact: %w", err)
+	}
+	return ef, decodeStrict(EnvFile, raw, &ef)
 }
 
 // AppendPhase records what a phase cost.
@@ -215,22 +227,47 @@ func (r *Run) WriteEval(e experiment.EvalRun, replies []Reply) error {
 
 // Seal writes the manifest and so declares the run complete. It checks that every planned training run and evaluation is there.
 func (r *Run) Seal() error {
-	if err := r.unfinished(); err != nil {
+	if err := errors.Join(r.lostManifest(), r.unfinished()); err != nil {
 		return err
 	}
-	return r.seal("")
+	return r.seal(Manifest{})
 }
 
 // SealIncomplete writes the manifest of a run that will not be finished, with the reason. What is planned and not there stays
 // named on every page that is made of it. It refuses a run with nothing missing, where the reason would stand nowhere.
 func (r *Run) SealIncomplete(because string) error {
-	if strings.TrimSpace(because) == "" {
-		return errors.New("artifact: an incomplete run is sealed with a reason; expected one")
+	if err := errors.Join(hasReason(because), r.lostManifest()); err != nil {
+		return err
 	}
 	if r.unfinished() == nil {
 		return fmt.Errorf("artifact: %s: expected a run of which something planned is missing, and nothing is missing: go on with -resume, which seals it as complete", r.dir)
 	}
-	return r.seal(because)
+	return r.seal(Manifest{Incomplete: because})
+}
+
+// SealAnew writes another manifest for a run whose own is lost, as [LostManifestError] says, with the reason why what is there shall count.
+func (r *Run) SealAnew(because string) error {
+	if err := hasReason(because); err != nil {
+		return err
+	}
+	switch err := r.lostManifest(); {
+	case err == nil:
+		return fmt.Errorf("artifact: %s: expected a run that was sealed and has lost its %s, found one that has not", r.dir, ManifestFile)
+	case !errors.As(err, new(*LostManifestError)):
+		return err
+	}
+	m := Manifest{Resealed: because}
+	if r.unfinished() != nil {
+		m.Incomplete = because
+	}
+	return r.seal(m)
+}
+
+func hasReason(because string) error {
+	if strings.TrimSpace(because) == "" {
+		return errors.New("artifact: a run that is incomplete, or has lost its manifest, is sealed with a reason; expected one")
+	}
+	return nil
 }
 
 // unfinished names the first planned training run or evaluation that is not there; nil if all are.
@@ -248,17 +285,79 @@ func (r *Run) unfinished() error {
 	return nil
 }
 
-func (r *Run) seal(because string) error {
-	m, err := BuildManifest(os.DirFS(r.dir), r.hash)
+// stagedManifest is the manifest of a run that is being sealed, until it takes the manifest's place.
+const stagedManifest = tempPrefix + ManifestFile
+
+// seal writes m, which says how complete the run is, with the run's files filled in. The mark that the run was sealed is written between
+// two steps: the manifest is laid ready, the mark is written, the manifest is renamed to its place. See lostManifest.
+func (r *Run) seal(m Manifest) error {
+	if _, err := os.Lstat(r.path(ManifestFile)); err == nil {
+		return fmt.Errorf("artifact: %s exists already; nothing is overwritten", r.path(ManifestFile))
+	}
+	ef, err := r.readEnv()
 	if err != nil {
 		return err
 	}
-	m.Incomplete = because
+	ef.Sealed = true
+	env, err := encode(ef)
+	if err != nil {
+		return err
+	}
+	built, err := BuildManifest(os.DirFS(r.dir), r.hash)
+	if err != nil {
+		return err
+	}
+	m.Version, m.PlanSHA256, m.Files = built.Version, built.PlanSHA256, built.with(entry(EnvFile, env))
 	data, err := encode(m)
 	if err != nil {
 		return err
 	}
-	return writeNew(r.path(ManifestFile), data)
+	if m.Resealed != "" { // the mark is there: killed here, the run is what it was
+		return WriteFile(r.path(ManifestFile), data)
+	}
+	if err := WriteFile(r.path(stagedManifest), data); err != nil {
+		return err
+	}
+	if err := WriteFile(r.path(EnvFile), env); err != nil {
+		return err
+	}
+	return r.take(stagedManifest, ManifestFile)
+}
+
+// take renames a file of the folder that lies ready to its place, where it replaces what is there.
+func (r *Run) take(staged, name string) error {
+	if err := os.Rename(r.path(staged), r.path(name)); err != nil {
+		return fmt.Errorf("artifact: %w", err)
+	}
+	if err := syncDir(r.dir); err != nil {
+		return fmt.Errorf("artifact: %w", err)
+	}
+	return nil
+}
+
+// lostManifest is a [LostManifestError] for a run without a manifest that was sealed before. The mark in env.json says that sealing had come
+// as far as to the manifest, and the manifest that lies ready, which is renamed to become the run's, that it had not come further: with the
+// mark alone, the manifest was there. So a process that is killed while it seals, at any point, leaves a run that may go on.
+//
+// It cannot tell that a run was sealed by a version of this program that made no mark, or that somebody took the mark away with the manifest: it
+// is against accidents. A copy without names that begin with a dot, made of a folder in which sealing was cut off, looks as if it had lost
+// its manifest, and is to be sealed anew.
+func (r *Run) lostManifest() error {
+	there := func(name string) bool {
+		_, err := os.Lstat(r.path(name))
+		return err == nil
+	}
+	if there(ManifestFile) || there(stagedManifest) {
+		return nil
+	}
+	ef, err := r.readEnv()
+	if err != nil {
+		return err
+	}
+	if ef.Sealed {
+		return &LostManifestError{r.dir}
+	}
+	return nil
 }
 
 func decodeStrict(file string, raw []byte, v any) error {

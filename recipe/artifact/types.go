@@ -15,6 +15,8 @@ type planFile struct {
 type envFile struct {
 	Version  int   `json:"version"`
 	Sessions []Env `json:"sessions"`
+	// Sealed says that a manifest was written, and stays should that be lost.
+	Sealed bool `json:"sealed,omitempty"`
 }
 
 // Env describes one process that conducted the run, with the workers that it started. It holds no host name and no path.

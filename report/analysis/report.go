@@ -60,6 +60,7 @@ type Identity struct {
 	ManifestSHA256 string   `json:"manifest_sha256"`
 	Complete       bool     `json:"complete"`
 	Incomplete     string   `json:"incomplete,omitempty"` // why it was sealed without all that was planned
+	Resealed       string   `json:"resealed,omitempty"`   // why it was sealed again after its manifest was lost
 	Missing        []string `json:"missing"`
 	Synthetic      bool     `json:"synthetic"` // made by a simulation, for tests
 }
@@ -84,10 +85,13 @@ type SettingDiff struct {
 func New(rec *artifact.Record) (*Report, error) {
 	r := &Report{
 		Version: Version, Plan: rec.Plan, TrainTasks: len(rec.Plan.Data.Train.Tasks), HoldoutTasks: len(rec.Plan.Data.Holdout.Tasks),
-		Run: Identity{PlanSHA256: rec.PlanSHA256, ManifestSHA256: rec.ManifestSHA256, Complete: rec.Manifest != nil && len(rec.Missing) == 0, Incomplete: because(rec), Missing: rec.Missing,
+		Run: Identity{PlanSHA256: rec.PlanSHA256, ManifestSHA256: rec.ManifestSHA256, Complete: rec.Manifest != nil && len(rec.Missing) == 0, Missing: rec.Missing,
 			Synthetic: rec.Plan.Model.Source == "synthetic"},
 		Sessions: rec.Sessions, Evals: map[string]*Eval{}, Rows: map[string]*Row{}, Contrasts: map[string]*Contrast{}, Curves: map[string]*Curve{},
 		Flips: map[string]int{string(Won): 0, string(Lost): 0, string(Both): 0, string(Neither): 0}, Rounds: rec.Rounds,
+	}
+	if m := rec.Manifest; m != nil {
+		r.Run.Incomplete, r.Run.Resealed = m.Incomplete, m.Resealed
 	}
 	holdout, held := rec.Plan.Data.Holdout.Tasks, 0
 	r.Plan.Data.Train.Tasks, r.Plan.Data.Holdout.Tasks = nil, nil
@@ -198,12 +202,4 @@ func (r *Report) armDifferences(rec *artifact.Record) error {
 		r.Settings = append(r.Settings, s)
 	}
 	return nil
-}
-
-// because is the reason with which an incomplete run was sealed.
-func because(rec *artifact.Record) string {
-	if rec.Manifest == nil {
-		return ""
-	}
-	return rec.Manifest.Incomplete
 }

@@ -1,10 +1,14 @@
 package page
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"teamtalk/recipe/artifact"
 	"teamtalk/recipe/artifact/artifacttest"
 	"teamtalk/recipe/experiment"
 )
@@ -56,6 +60,47 @@ func TestEveryShapeHasAPage(t *testing.T) {
 		}
 		says(t, c.why, files, c.says, c.not)
 	}
+}
+
+// A run that was sealed again after its manifest was lost says so, whether or not something is missing, and no other run does.
+func TestARunThatWasSealedAgain(t *testing.T) {
+	for _, c := range []struct {
+		why  string
+		do   func(dir string) error
+		says []string
+		not  []string
+	}{
+		{"it has its own manifest", func(string) error { return nil }, nil, []string{"Sealed again", "Not complete"}},
+		{"its manifest was lost", func(dir string) error { return sealAnew(dir, artifact.ManifestFile) },
+			[]string{"> **Sealed again.** The manifest that was made when the run ended is lost", "> Why it counts: compared with a copy\n"}, []string{"Not complete"}},
+		{"and an evaluation with it", func(dir string) error { return sealAnew(dir, artifact.ManifestFile, "eval/recipe-18-recipe.jsonl.gz") },
+			[]string{"> **Not complete.** Planned and missing: `eval/recipe-18-recipe.jsonl.gz`", "> Why: compared with a copy\n", "> **Sealed again.**"}, nil},
+	} {
+		dir := syntheticRun(t, artifacttest.Options{Tasks: 20, Steps: 2})
+		if err := c.do(dir); err != nil {
+			t.Fatal(err)
+		}
+		files, err := Build(os.DirFS(dir), Options{})
+		if err != nil {
+			t.Errorf("%s: %v", c.why, err)
+			continue
+		}
+		says(t, c.why, files, c.says, c.not)
+	}
+}
+
+// sealAnew loses files of a run, its manifest among them, and seals what is left.
+func sealAnew(dir string, lost ...string) error {
+	for _, name := range lost {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	run, err := artifact.Open(dir)
+	if !errors.As(err, new(*artifact.LostManifestError)) {
+		return fmt.Errorf("opening it: error %w, want that its manifest is lost", err)
+	}
+	return run.SealAnew("compared with a copy")
 }
 
 // says fails where a page lacks something, or says what it must not, or has a number that is bound to nothing or is none.

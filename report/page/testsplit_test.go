@@ -74,14 +74,14 @@ func TestAPartOfTheWholeTestSplit(t *testing.T) {
 			[]string{"### The whole test split", "None of these replies is there."}, []string{"Every model on the whole test split"}},
 	} {
 		dir := syntheticRun(t, artifacttest.Options{Tasks: 20, Steps: 2, TestTasks: 50})
-		for _, name := range append(c.gone, "") {
-			file := filepath.Join("eval", name+"-test.jsonl.gz")
-			if name == "" {
-				file = artifact.ManifestFile
-			}
-			if err := os.Remove(filepath.Join(dir, file)); err != nil {
+		for _, name := range c.gone {
+			if err := os.Remove(filepath.Join(dir, "eval", name+"-test.jsonl.gz")); err != nil {
 				t.Fatal(err)
 			}
+		}
+		// It was sealed, and is again as it was a moment before.
+		if err := os.Rename(filepath.Join(dir, artifact.ManifestFile), filepath.Join(dir, ".tmp-"+artifact.ManifestFile)); err != nil {
+			t.Fatal(err)
 		}
 		run, err := artifact.Open(dir)
 		if err == nil {

@@ -60,7 +60,8 @@ func Replace(dir, path, old, now string) error {
 
 // Reseal makes the manifest anew, as somebody would who wants to hide an edit.
 func Reseal(dir string) error {
-	if err := os.Remove(filepath.Join(dir, artifact.ManifestFile)); err != nil {
+	// By its name a run that is being sealed has it.
+	if err := os.Rename(filepath.Join(dir, artifact.ManifestFile), filepath.Join(dir, ".tmp-"+artifact.ManifestFile)); err != nil {
 		return err
 	}
 	r, err := artifact.Open(dir)
