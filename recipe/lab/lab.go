@@ -60,6 +60,8 @@ type Options struct {
 	Worker  []string
 	Command []string // the command line, for the record
 	Log     io.Writer
+
+	watch watch // over the worker processes
 }
 
 // Lab is an opened experiment.

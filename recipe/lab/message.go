@@ -12,7 +12,7 @@ import (
 
 // A coordinator tells a worker process what to do in orders, lines of JSON on its standard input, and the worker answers in
 // lines of JSON on its standard output: an order to open, to join or to do a piece is answered with one that says how it ended,
-// after any number that say how far it got. The end of the input says that the coordinator needs the worker no more, or is gone.
+// after any number that say how far it got. From the order to open on it also says, at fixed intervals and whatever it does, that it is alive. The end of the input says that the coordinator needs the worker no more, or is gone.
 
 // order is what a coordinator tells a worker. One field is set.
 type order struct {
@@ -27,6 +27,8 @@ type openOrder struct {
 	Worker    string       `json:"worker"` // its name in phases.jsonl
 	Backend   backend.Kind `json:"backend"`
 	Processes int          `json:"processes"` // that share the device, this one included
+	// Beat is how often to say that it is alive, in nanoseconds; 0: never.
+	Beat time.Duration `json:"beat,omitempty"`
 }
 
 // joinOrder is to open a run's folder and to load its model: the fields of Options of the same names, with the model and the
@@ -84,6 +86,7 @@ func (p piece) String() string {
 type answer struct {
 	Progress *progress `json:"progress,omitempty"`
 	Ended    *ended    `json:"ended,omitempty"`
+	Alive    bool      `json:"alive,omitempty"`
 }
 
 // progress is how much of a piece is done: steps of each run, or replies.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,6 +23,9 @@ type process struct {
 	exited  chan struct{} // closed when it is gone
 	how     string        // how it ended, once it is gone
 	log     *workerLog
+	watch   watch
+	pulse   pulse
+	hung    atomic.Bool // it was killed because it hung
 }
 
 // diedError says that a worker did not live to answer.
@@ -37,11 +41,11 @@ func (e *diedError) Error() string {
 	return e.how + "; its last lines:\n  " + strings.Join(e.lines, "\n  ")
 }
 
-// startProcess starts a worker, whose log goes to log line by line after its name.
-func startProcess(command []string, at place, log io.Writer) (*process, error) {
+// startProcess starts a worker, whose log goes to log line by line after its name. A worker that hangs is killed, and log says so.
+func startProcess(command []string, at place, log io.Writer, w watch) (*process, error) {
 	p := &process{
 		cmd: exec.Command(command[0], command[1:]...), answers: make(chan answer, 16), exited: make(chan struct{}),
-		log: &workerLog{name: at.name, to: log},
+		log: &workerLog{name: at.name, to: log}, watch: w.withDefaults(),
 	}
 	p.cmd.Env = append(os.Environ(), at.env...)
 	p.cmd.Stderr = p.log
@@ -58,7 +62,25 @@ func startProcess(command []string, at place, log io.Writer) (*process, error) {
 		return nil, fmt.Errorf("worker process %s does not start: %w", at.name, err)
 	}
 	go p.read(out)
+	go p.watchOver(p.watch.clock(p.cmd.Process.Pid, p.watch.silent/silentTicks))
 	return p, nil
+}
+
+// watchOver kills the process when it hangs.
+func (p *process) watchOver(ticks <-chan time.Time) {
+	for {
+		select {
+		case <-p.exited:
+			return
+		case <-ticks:
+			if p.pulse.tick() {
+				fmt.Fprintf(p.log.to, "worker process %s has given no sign of life for %s: it is killed\n", p.log.name, p.watch.silent)
+				p.hung.Store(true)
+				_ = p.cmd.Process.Kill() // it may be gone
+				return
+			}
+		}
+	}
 }
 
 // read hands the answers on until there are no more, and sees the process end.
@@ -67,7 +89,12 @@ func (p *process) read(out io.Reader) {
 		var a answer
 		err := d.Decode(&a)
 		if err == nil {
-			p.answers <- a
+			p.pulse.heard.Store(true)
+			if !a.Alive {
+				p.pulse.unread.Store(true)
+				p.answers <- a
+				p.pulse.unread.Store(false)
+			}
 			continue
 		}
 		if !errors.Is(err, io.EOF) { // it says what no worker says, or its output broke
@@ -81,6 +108,8 @@ func (p *process) read(out io.Reader) {
 	err := p.cmd.Wait()
 	hang.Stop()
 	switch {
+	case p.hung.Load():
+		p.how = fmt.Sprintf("it hung: no sign of life for %s", p.watch.silent)
 	case p.how != "":
 	case err != nil:
 		p.how = err.Error()

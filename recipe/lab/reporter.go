@@ -14,6 +14,8 @@ type reporter struct {
 	share  int   // how many processes share the device
 	room   int64 // bytes that every worker counts with, so that all choose the same shapes; 0: not known
 
+	done chan struct{} // closed when the worker ends
+
 	mu     sync.Mutex
 	out    *json.Encoder
 	phases []artifact.Phase // not yet handed on
@@ -24,6 +26,20 @@ func (r *reporter) answer(a answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_ = r.out.Encode(a)
+}
+
+// beat says at every interval that the worker is alive, until it ends. An order to stop does not end it: saving takes its time.
+func (r *reporter) beat(every time.Duration) {
+	ticks := time.NewTicker(every)
+	defer ticks.Stop()
+	for {
+		r.answer(answer{Alive: true})
+		select {
+		case <-r.done:
+			return
+		case <-ticks.C:
+		}
+	}
 }
 
 // progress says how much of a piece is done.

@@ -30,7 +30,8 @@ func Work(ctx context.Context, in io.Reader, out, log io.Writer) error {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &reporter{out: json.NewEncoder(out)}
+	r := &reporter{out: json.NewEncoder(out), done: make(chan struct{})}
+	defer close(r.done)
 	l := &Lab{options: Options{Log: log}, reporter: r}
 	defer l.Close()
 	for o := range orders(in, cancel) {
@@ -94,6 +95,9 @@ func (l *Lab) obey(ctx context.Context, o order) (e ended) {
 
 func (l *Lab) obeyOpen(o openOrder, e *ended) (err error) {
 	l.reporter.worker, l.reporter.share = o.Worker, o.Processes
+	if o.Beat > 0 {
+		go l.reporter.beat(o.Beat)
+	}
 	if l.Device, err = backend.OpenShare(o.Backend, o.Processes); err != nil {
 		return err
 	}

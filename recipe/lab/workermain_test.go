@@ -2,8 +2,10 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -11,7 +13,8 @@ import (
 const (
 	beAWorker = "LAB_TEST_WORKER" // not empty: be one
 	killAt    = "LAB_TEST_KILL"   // kill yourself when your log has a line that begins so
-	killOnce  = "LAB_TEST_ONCE"   // unless this file is there, and make it
+	killOnce  = "LAB_TEST_ONCE"   // unless this file is there, and make it, with your number
+	onlyWait  = "LAB_TEST_WAIT"   // not empty: wait, forever, instead
 )
 
 // workerMain is a worker process that can kill itself.
@@ -20,11 +23,17 @@ func workerMain() int {
 	if at := os.Getenv(killAt); at != "" {
 		log = io.MultiWriter(os.Stderr, &watcher{at: at, seen: func() {
 			if name := os.Getenv(killOnce); name != "" {
-				f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL, 0o644)
+				f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 				if err != nil {
 					return
 				}
-				f.Close()
+				_, err = f.WriteString(strconv.Itoa(os.Getpid()))
+				if errors.Join(err, f.Close()) != nil {
+					return
+				}
+			}
+			if os.Getenv(onlyWait) != "" {
+				select {}
 			}
 			if self, err := os.FindProcess(os.Getpid()); err == nil {
 				_ = self.Kill()

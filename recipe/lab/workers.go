@@ -93,11 +93,11 @@ func (w *workers) together(f func(i int, s *seat) error) error {
 // open starts a process and lets it open its device.
 func (w *workers) open(ctx context.Context, s *seat) (e ended, err error) {
 	o := &w.lab.options
-	if s.process, err = startProcess(o.Worker, s.place, o.Log); err != nil {
+	if s.process, err = startProcess(o.Worker, s.place, o.Log, o.watch); err != nil {
 		return e, err
 	}
 	s.joined = false
-	e, err = s.process.ask(ctx, order{Open: &openOrder{Worker: s.name, Backend: o.Backend, Processes: s.sharers}}, nil)
+	e, err = s.process.ask(ctx, order{Open: &openOrder{Worker: s.name, Backend: o.Backend, Processes: s.sharers, Beat: s.process.watch.beat}}, nil)
 	switch {
 	case err != nil:
 		return e, fmt.Errorf("worker process %s: %w", s.name, err)

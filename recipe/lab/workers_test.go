@@ -133,7 +133,7 @@ func TestAWorkerWithoutACoordinator(t *testing.T) {
 	dir := planned(t, Options{})
 	o := divided(t, 2, Options{})
 	var log bytes.Buffer
-	p, err := startProcess(o.Worker, place{name: "cpu0", sharers: 1}, &wholeLines{to: &log})
+	p, err := startProcess(o.Worker, place{name: "cpu0", sharers: 1}, &wholeLines{to: &log}, watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
