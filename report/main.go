@@ -4,6 +4,7 @@
 //	go run ./report check [runs/NAME]   is the report what the artifacts give? exit 0 fresh, 1 stale, 2 cannot tell
 //	go run ./report lint [runs/NAME]    finds numbers that are bound to nothing, dead references, figures without text
 //	go run ./report verify [runs/NAME]  grades every reply again and computes every number again
+//	go run ./report watch [runs/NAME]   shows a run in the browser while it trains
 //	go run ./report compare FILE.csv    the same statistics for results made elsewhere
 package main
 
@@ -31,6 +32,7 @@ var commands = map[string]command{
 	"compare": {"compares two arms from a CSV of answers made anywhere", runCompare},
 	"lint":    {"finds numbers that are bound to nothing", runLint},
 	"verify":  {"grades every reply again and computes every number again", runVerify},
+	"watch":   {"shows a run in the browser while it trains", runWatch},
 }
 
 // usageError marks a mistake in how the command was called: exit code 2.

@@ -83,12 +83,12 @@ func flagsFor(name string, args []string, stdout io.Writer) (*target, error) {
 	case len(rest) == 1:
 		t.run = rest[0]
 	default:
-		if t.run, err = newest("runs"); err != nil {
+		if t.run, err = newest("runs", artifact.ManifestFile); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := os.Stat(filepath.Join(t.run, artifact.ExperimentFile)); err != nil {
-		return nil, usagef("%s is not a run: expected a folder with %s in it, such as those that go run ./recipe makes", t.run, artifact.ExperimentFile)
+	if err := isRun(t.run); err != nil {
+		return nil, err
 	}
 	if t.out == "" {
 		t.out = filepath.Join(t.run, artifact.ReportDir)
@@ -96,8 +96,16 @@ func flagsFor(name string, args []string, stdout io.Writer) (*target, error) {
 	return t, nil
 }
 
-// newest is the complete run whose first session started last; the clock is the run's, not this machine's. Equal times go by name.
-func newest(dir string) (string, error) {
+func isRun(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, artifact.ExperimentFile)); err != nil {
+		return usagef("%s is not a run: expected a folder with %s in it, such as those that go run ./recipe makes", dir, artifact.ExperimentFile)
+	}
+	return nil
+}
+
+// newest is the run with a file of this name whose first session started last; the clock is the run's, not this machine's. Equal times
+// go by name. What has a manifest is complete.
+func newest(dir, file string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
@@ -105,13 +113,16 @@ func newest(dir string) (string, error) {
 	best, when := "", ""
 	for _, e := range entries {
 		run := filepath.Join(dir, e.Name())
-		if _, err := os.Stat(filepath.Join(run, artifact.ManifestFile)); err != nil {
+		if _, err := os.Stat(filepath.Join(run, file)); err != nil {
 			continue
 		}
 		started, err := artifact.Started(os.DirFS(run))
 		if err == nil && started >= when {
 			best, when = run, started
 		}
+	}
+	if best == "" && file != artifact.ManifestFile {
+		return "", usagef("there is no run under %s/: make one with go run ./recipe, or name one", dir)
 	}
 	if best == "" {
 		return "", usagef("there is no complete run under %s/: make one with go run ./recipe, or name one", dir)

@@ -35,6 +35,26 @@ func BuildManifest(fsys fs.FS, planSHA256 string) (Manifest, error) {
 	return buildManifest(fsys, planSHA256, true)
 }
 
+// Sums are the SHA-256 sums, by path, of a run folder's files that are not weights, as a manifest would list them.
+func Sums(fsys fs.FS) (map[string]string, error) {
+	m, err := buildManifest(fsys, "", false)
+	if err != nil {
+		return nil, err
+	}
+	return m.Sums(), nil
+}
+
+// Sums are the SHA-256 sums, by path, of the files listed that are not weights.
+func (m Manifest) Sums() map[string]string {
+	sums := map[string]string{}
+	for _, f := range m.Files {
+		if !f.Optional {
+			sums[f.Path] = f.SHA256
+		}
+	}
+	return sums
+}
+
 // buildManifest hashes weights only if asked to: a run's adapters and checkpoints are gigabytes, everything else megabytes.
 func buildManifest(fsys fs.FS, planSHA256 string, weights bool) (Manifest, error) {
 	m := Manifest{Version: Version, PlanSHA256: planSHA256}

@@ -27,21 +27,14 @@ func sum(b []byte) string {
 
 // checksums are those of the run's files that are not weights: from the manifest, or, for a run without one, computed.
 func checksums(rec *artifact.Record, fsys fs.FS) map[string]string {
-	m := map[string]string{}
-	man := rec.Manifest
-	if man == nil {
-		built, err := artifact.BuildManifest(fsys, rec.PlanSHA256)
-		if err != nil {
-			return m
-		}
-		man = &built
+	if rec.Manifest != nil {
+		return rec.Manifest.Sums()
 	}
-	for _, f := range man.Files {
-		if !f.Optional {
-			m[f.Path] = f.SHA256
-		}
+	sums, err := artifact.Sums(fsys)
+	if err != nil {
+		return map[string]string{}
 	}
-	return m
+	return sums
 }
 
 // Manifest is the report's manifest.json.

@@ -401,8 +401,10 @@ func (r *writer) runTable() (*grid, string) {
 		made := map[bool]string{true: "yes", false: "**no**"}[slices.Contains(r.doc.DoneRuns, name)]
 		steps, pass, talk, cutOff, diff := None, None, None, None, None
 		if c, ok := r.doc.Curves[name]; ok {
-			steps = g.b("i", "curves", name, "steps", len(c.Steps)-1)
-			diff = g.b("~2", "curves", name, "max_logp_difference")
+			if len(c.Steps) > 0 { // a run that was opened may not have had its first step
+				steps = g.b("i", "curves", name, "steps", len(c.Steps)-1)
+				diff = g.b("~2", "curves", name, "max_logp_difference")
+			}
 			if e, ok := r.doc.Evals[name+"-"+c.Arm]; ok {
 				pass, talk, cutOff = g.b("3", "evals", e.Name(), "pass", "1"), g.b("share", "evals", e.Name(), "share", "talk"), g.b("%1", "evals", e.Name(), "share", "truncated", "rate")
 			}
