@@ -89,6 +89,7 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 		fmt.Fprintf(stdout, "%s: planned; run it with: %s\n", l.Dir, l.GoOn())
 		return nil
 	}
+	fmt.Fprintf(stderr, "watch it in a browser with: go run ./report watch %s\n", l.Dir)
 	if err := l.Run(ctx); err != nil {
 		return err
 	}
