@@ -29,6 +29,7 @@ var elsewhere = map[string]string{
 	"go run ./recipe -selftest":                                                      "recipe/selftest's test",
 	"go run ./recipe":                                                                ".ci/run",
 	"go run ./recipe -arm recipe -steps 80":                                          "nothing here: the command above with other values",
+	"go run ./recipe -system-prompt recipe=my.txt":                                   "TestSystemPrompt in recipe, with -plan",
 	"go run ./recipe -resume runs/mini-1":                                            "recipe/lab's tests",
 	"go run ./recipe -preset qwen -model hub:Qwen/Qwen2.5-1.5B-Instruct -data fetch": "nothing here: a GPU and a network",
 	"go run ./report":                                                                ".ci/run",

@@ -44,6 +44,9 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 		o.TestSamples = &n
 		return nil
 	})
+	f.Func("system-prompt", "`ARM=FILE`: the arm's system message is the file's text, and the report calls it by the file's name; once for each arm", func(s string) error {
+		return systemPrompt(&o, s)
+	})
 	f.StringVar(&kind, "backend", "auto", "`auto`, cuda, xla-cpu or go")
 	f.IntVar(&o.Lockstep, "lockstep", 0, "training runs that share one pass through the frozen model (default: all, divided among the processes)")
 	f.Var((*microBatch)(&o.Rows), "micro-batch", "packed `rows` in one gradient pass, of all runs together, or auto: about 4,000 tokens (on a CPU one row), or as many as fit the device's memory")
@@ -150,6 +153,11 @@ func checkFlags(f *flag.FlagSet, o *lab.Options, seeds string) error {
 	if err != nil {
 		return usagef("-arm %s: %w", o.Arm, err)
 	}
+	if o.Change != nil {
+		if err := o.Change(&plan); err != nil {
+			return usagef("-system-prompt: %w", err)
+		}
+	}
 	if o.Out != "" {
 		if _, err := os.Lstat(o.Out); err == nil {
 			return fmt.Errorf("-out %s exists: expected a folder that is not there; name another, or go on with it: -resume %s", o.Out, o.Out)
@@ -160,7 +168,7 @@ func checkFlags(f *flag.FlagSet, o *lab.Options, seeds string) error {
 
 // checkResume finds what does not go together with -resume.
 func checkResume(dir string, set map[string]bool) error {
-	for _, name := range []string{"preset", "out", "arm", "seeds", "steps", "test-samples"} {
+	for _, name := range []string{"preset", "out", "arm", "seeds", "steps", "test-samples", "system-prompt"} {
 		if set[name] {
 			return usagef("-%s cannot be changed with -resume: the plan in %s fixes it", name, dir)
 		}

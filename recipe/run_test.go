@@ -51,6 +51,13 @@ func TestExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := filepath.Join(top, "fresh")
+	texts := t.TempDir()
+	empty, prompt := filepath.Join(texts, "empty.txt"), filepath.Join(texts, "pirate.txt")
+	for path, text := range map[string]string{empty: " \n", prompt: "You are a pirate.\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	t.Setenv(backend.VisibleDevices, "") // no GPU
 	for _, c := range []struct {
 		args string
@@ -83,6 +90,11 @@ func TestExitCodes(t *testing.T) {
 		{"-data " + there, 2, []string{"the preset mini makes its own problems"}},
 		{"-preset qwen", 2, []string{"-preset qwen needs a model", "Hugging Face folder, a GGUF file or hub:NAME"}},
 		{"-preset qwen -model mini/base", 2, []string{"-preset qwen needs GSM8K", "-data fetch"}},
+		{"-system-prompt recipe", 2, []string{"expected ARM=FILE, such as recipe=pirate.txt"}},
+		{"-system-prompt recipe=" + fresh, 2, []string{"-system-prompt", fresh, "no such file"}},
+		{"-system-prompt recipe=" + empty, 2, []string{empty + " is empty: expected the system message"}},
+		{"-system-prompt third=" + prompt, 2, []string{`no arm is called "third"`, `["baseline" "recipe"]`}},
+		{"-resume " + complete + " -system-prompt recipe=" + prompt, 2, []string{"-system-prompt cannot be changed with -resume"}},
 		{"-test-samples few", 2, []string{`invalid value "few" for flag -test-samples: expected a whole number, 0 or more`}},
 		{"-test-samples -1", 2, []string{"expected a whole number, 0 or more"}},
 		{"-test-samples 1", 2, []string{"the preset mini has no test split beyond its held-out problems"}},
@@ -162,5 +174,33 @@ func TestARunThatIsStopped(t *testing.T) {
 	}
 	if !strings.HasPrefix(r.Sessions[0].Command, "recipe -arm baseline -seeds 19 -steps 2 -stop-after 1 -backend ") || !strings.HasSuffix(r.Sessions[0].Command, "-out run") {
 		t.Errorf("command %q, want what was typed, without the folder", r.Sessions[0].Command)
+	}
+}
+
+// A system message of one's own is in the plan, under the file's name, and the plan says that it is not the preset's.
+func TestSystemPrompt(t *testing.T) {
+	dir := t.TempDir()
+	file, out := filepath.Join(dir, "pirate.txt"), filepath.Join(dir, "run")
+	if err := os.WriteFile(file, []byte("\nYou are a pirate.\nArr!\n\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if err := run(t.Context(), []string{"-plan", "-backend", "go", "-system-prompt", "recipe=" + file, "-out", out}, nil, &stdout, &stderr); err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	r, err := artifact.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := r.Plan()
+	arm, err := plan.Arm("recipe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if arm.System != "You are a pirate.\nArr!" || arm.Prompt != "pirate prompt" {
+		t.Errorf("the arm's system message is %q, called %q", arm.System, arm.Prompt)
+	}
+	if !slices.Contains(plan.Overrides, "arms.recipe.prompt=pirate prompt") || strings.Contains(plan.Question.Change, "three speakers") {
+		t.Errorf("the plan says that it changes %q, and asks about %q", plan.Overrides, plan.Question.Change)
 	}
 }

@@ -3,8 +3,6 @@ package cell
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"teamtalk/recipe/experiment"
@@ -18,20 +16,11 @@ func Plan(p experiment.Plan) {
 	Table([]string{"arms", "settings that differ"}, Must(armDifferences(p))...)
 }
 
-// changes lists the settings of which the preset and the plan have different values. Model and data are filled in when a plan
-// is opened; the preset has none yet.
+// changes lists the settings of which the preset and the plan have different values.
 func changes(preset, plan experiment.Plan) [][]string {
-	for _, p := range []*experiment.Plan{&preset, &plan} {
-		p.Model, p.Data, p.Overrides = experiment.Model{}, experiment.Data{}, nil
-	}
-	a, b := Must(experiment.Flatten(preset)), Must(experiment.Flatten(plan))
-	paths := maps.Clone(a)
-	maps.Copy(paths, b)
 	var rows [][]string
-	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		if a[path] != b[path] {
-			rows = append(rows, []string{path, leaf(a, path), leaf(b, path)})
-		}
+	for _, c := range Must(plan.ChangedFrom(preset)) {
+		rows = append(rows, []string{c.Path, leaf(c.From), leaf(c.Here)})
 	}
 	if len(rows) == 0 {
 		rows = [][]string{{"nothing", "", ""}}
@@ -40,9 +29,8 @@ func changes(preset, plan experiment.Plan) [][]string {
 }
 
 // leaf is a setting as text: JSON, but a string without its quotes.
-func leaf(m map[string]string, path string) string {
-	v, ok := m[path]
-	if !ok {
+func leaf(v string) string {
+	if v == "" {
 		return "absent"
 	}
 	var s string

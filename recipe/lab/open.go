@@ -21,17 +21,30 @@ func (l *Lab) preset() (experiment.Plan, error) {
 	if l.options.Preset == "" {
 		l.options.Preset = "mini"
 	}
+	plan, err := l.unchanged()
+	if err != nil {
+		return plan, err
+	}
+	if l.options.Change == nil {
+		return plan, nil
+	}
+	unchanged, err := l.unchanged() // of its own: Change may write into what plan points to
+	if err != nil {
+		return plan, err
+	}
+	if err := l.options.Change(&plan); err != nil {
+		return plan, err
+	}
+	return plan, plan.Record(unchanged)
+}
+
+// unchanged is the preset with what the command line changes in it.
+func (l *Lab) unchanged() (experiment.Plan, error) {
 	plan, err := experiment.Preset(l.options.Preset)
 	if err != nil {
 		return plan, err
 	}
-	if err := plan.Apply(experiment.Overrides{Arm: l.options.Arm, Seeds: l.options.Seeds, Steps: l.options.Steps, TestSamples: l.options.TestSamples}); err != nil {
-		return plan, err
-	}
-	if l.options.Change != nil {
-		err = l.options.Change(&plan)
-	}
-	return plan, err
+	return plan, plan.Apply(experiment.Overrides{Arm: l.options.Arm, Seeds: l.options.Seeds, Steps: l.options.Steps, TestSamples: l.options.TestSamples})
 }
 
 // openModel opens the checkpoint and its tokenizer.

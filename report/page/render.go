@@ -11,6 +11,7 @@ import (
 	"text/template"
 
 	"teamtalk/recipe/artifact"
+	"teamtalk/recipe/experiment"
 	"teamtalk/report/analysis"
 	"teamtalk/report/figure"
 )
@@ -266,6 +267,9 @@ func (r *writer) funcs() template.FuncMap {
 		"verdict":      r.verdict,
 		"verdictMeans": r.verdictMeans,
 		"arm":          r.armName,
+		"promptOf":     r.promptOf,
+		"talks":        r.talks,
+		"passed":       r.passed,
 		"join":         strings.Join,
 	}
 }
@@ -316,6 +320,27 @@ func (r *writer) armName(side string) string {
 	return r.doc.Plan.Primary.B
 }
 
+// promptOf is the plan's name for the prompt of the primary comparison's first or second arm.
+func (r *writer) promptOf(side string) (string, error) {
+	i := slices.IndexFunc(r.doc.Plan.Arms, func(a experiment.Arm) bool { return a.Name == r.armName(side) })
+	return r.bind("text", "plan", "arms", i, "prompt")
+}
+
+// talks says whether the experiment is about talk: the second arm's prompt asks for it, and the untrained model does not ignore that.
+func (r *writer) talks() bool {
+	b, err := r.doc.Plan.Arm(r.armName("b"))
+	if err != nil || !b.Talk {
+		return false
+	}
+	base, ok := r.doc.Rows["base-"+b.Name]
+	return !ok || base.Share.Talk.K > 0
+}
+
+// passed says whether the check of this name did.
+func (r *writer) passed(id string) bool {
+	return slices.ContainsFunc(r.doc.Checks, func(c artifact.Check) bool { return c.ID == id && c.Status == artifact.Pass })
+}
+
 func (r *writer) title() (string, error) {
 	t, err := r.bind("text", "plan", "question", "title")
 	if r.doc.Plan.Preset == "mini" {
@@ -354,7 +379,7 @@ func (r *writer) refShort(key string) (string, error) {
 }
 
 // references lists what was cited. An entry that the built-in prose does not cite is an error, so that the list cannot be padded; a section
-// Learned of the reader's own may do without some.
+// Learned of the reader's own may do without some, and so may an experiment that is not about talk.
 func (r *writer) references() (string, error) {
 	var b strings.Builder
 	for i, key := range r.cited {
@@ -365,7 +390,7 @@ func (r *writer) references() (string, error) {
 		}
 	}
 	for _, x := range r.refs {
-		if r.o.Learned == "" && !slices.Contains(r.cited, x.Key) {
+		if r.o.Learned == "" && r.talks() && !slices.Contains(r.cited, x.Key) {
 			return "", fmt.Errorf("reference %q is cited nowhere", x.Key)
 		}
 	}
@@ -390,6 +415,10 @@ func (r *writer) figure(id, caption string) (string, error) {
 func (r *writer) commands() string {
 	var b strings.Builder
 	for _, s := range r.doc.Sessions {
+		if name, ok := strings.CutPrefix(s.Command, "notebook "); ok {
+			b.WriteString("# a cell of a notebook: " + Visible(name) + "\n")
+			continue
+		}
 		b.WriteString("go run ./" + Visible(s.Command) + "\n")
 	}
 	return Fence("sh", b.String())

@@ -38,6 +38,22 @@ func TestEveryShapeHasAPage(t *testing.T) {
 			o.Seeds, o.Tasks, o.RunSD, o.Seed = []int64{1, 2, 3, 4}, 60, 0.01, 2
 			o.EditPlan = func(p *experiment.Plan) { p.Margin = 0.4 }
 		}), []string{"**Verdict: equivalent.**", "a detour, not a handicap"}, []string{"is not evidence that there is none"}},
+		{"another prompt", base(func(o *artifacttest.Options) {
+			o.EditPlan = func(p *experiment.Plan) {
+				before, err := experiment.Preset("mini")
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.Arms[1].System, p.Arms[1].Prompt, p.Arms[1].Talk = "You are a pirate.", "pirate prompt", false
+				if err := p.Record(before); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}), []string{"under another system message, the pirate prompt", "Before any training the pirate prompt, in the place of the plain prompt, changes", "With the pirate prompt gone", "`arms.recipe.prompt=pirate prompt`", "Whether the pirate prompt helps"},
+			[]string{"under the team prompt", "the team prompt changes", "the team prompt gone", "three speakers", "a conversation has to fit", "make the talk pay"}},
+		{"one prompt for both arms", base(func(o *artifacttest.Options) {
+			o.EditPlan = func(p *experiment.Plan) { p.Arms[1].System = p.Arms[0].System }
+		}), []string{"### In what the arms differ"}, []string{"### The arms differ in the prompt and in nothing else"}},
 		{"the real preset", base(func(o *artifacttest.Options) { o.Preset = "qwen" }), []string{"What this run can show", "Solver:"}, []string{"mini run", "Mini run"}},
 		{"the whole test split", base(func(o *artifacttest.Options) { o.TestTasks = 50 }),
 			[]string{"### The whole test split", "On the whole test split of 50 tasks the difference is", "50 tasks, of which 20 are those held out (samples per task: 1)", "(samples per task: 1): the untrained model under every arm's prompt, every trained run under its own prompt.",

@@ -157,7 +157,7 @@ func (r *writer) deltaTable() (*grid, string) {
 func (r *writer) otherTable() (*grid, string) {
 	g := r.columns("Question", "Measure", ">Difference", "ci_tasks", "ci_both", "Reads")
 	ask := map[string]string{
-		analysis.PromptCost: "What the team prompt costs the untrained model", analysis.GainBaseline: "What training added to the baseline",
+		analysis.PromptCost: "What the recipe's prompt costs the untrained model", analysis.GainBaseline: "What training added to the baseline",
 		analysis.GainRecipe: "What training added to the recipe", analysis.Memory: "The recipe's runs without their prompt, minus with it",
 		analysis.TalkRecipe: "What training did to the recipe's talk", analysis.PassKey: "Recipe minus baseline, at the largest k", analysis.LengthKey: "Recipe minus baseline, length",
 	}

@@ -22,7 +22,7 @@ var testQuestions = []struct{ key, asks string }{
 	{analysis.TalkRecipe, "What training did to the recipe's talk"},
 	{analysis.LengthKey, "Recipe minus baseline, length"},
 	{analysis.CutKey, "Recipe minus baseline, replies cut off"},
-	{analysis.PromptCost, "What the team prompt costs the untrained model"},
+	{analysis.PromptCost, "What the recipe's prompt costs the untrained model"},
 	{analysis.GainBaseline, "What training added to the baseline"},
 	{analysis.GainRecipe, "What training added to the recipe"},
 	{analysis.Memory, "The recipe's runs without their prompt, minus with it"},
