@@ -26,7 +26,8 @@ Compares two arms from a table of answers, one row per answer (FILE "-" is stand
 
 arm      the two recipes. The baseline is the one that -baseline names, else the one called "baseline", else the first in
          the file; the difference is the other arm minus the baseline, in share of right answers.
-run      a training run of that arm (its seed, say); arms may have different numbers of runs.
+run      a training run of that arm (its seed, say); arms may have different numbers of runs. One model evaluated again is not
+         another run: runs of an arm that are identical on every task are named, and say nothing about training again.
 task     the problem; both arms answer the same ones.
 sample   which answer of that run to that task.
 correct  1 or 0 (true or false); empty for an answer that was not graded.
@@ -36,7 +37,7 @@ both arms; nothing is filled in.
 
 It prints three intervals, which say different things: ci_tasks is over new tasks for these models, ci_runs over new
 training runs on these tasks, ci_both over both. The verdict reads ci_both: better, worse, equivalent (90%% interval inside
-±margin), unresolved, degenerate (nothing varied). The exit code is 0 whatever the verdict.
+±margin), unresolved, degenerate (nothing varied). Where text says none, -json has null. The exit code is 0 whatever the verdict.
 
 Example: the whole table above (2 runs × 6 tasks × 4 samples per arm) comes with the command:
 
@@ -89,7 +90,7 @@ func runCompare(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	if err := c.orient(*baseline); err != nil {
 		return err
 	}
-	if c.Comparison, err = stats.Compare(c.a.Outcomes, c.b.Outcomes, *margin); err != nil {
+	if c.Comparison, err = stats.CompareArms(printable(c.a), printable(c.b), *margin); err != nil {
 		missing, _ := results.Gaps()
 		return fmt.Errorf("%s: baseline %s, other arm %s: %w (%d cells have no graded answer%s)", name, shown(c.a.Name), shown(c.b.Name), err, len(missing), listed(missing, results.Samples))
 	}
@@ -145,6 +146,17 @@ func (c *comparison) orient(baseline string) error {
 		c.a, c.b, c.orientedBy = second, first, "by its name"
 	}
 	return nil
+}
+
+// printable is the arm under labels that are safe to print.
+func printable(a stats.ArmResults) stats.ArmResults {
+	a.Name = shown(a.Name)
+	runs := make([]string, len(a.Runs))
+	for i, r := range a.Runs {
+		runs[i] = shown(r)
+	}
+	a.Runs = runs
+	return a
 }
 
 func (c *comparison) names() stats.Names {

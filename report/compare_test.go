@@ -152,6 +152,46 @@ func TestCompareNulls(t *testing.T) {
 	}
 }
 
+// TestCompareCopies: one run under several names, and answers that do not vary, have no interval over new runs in text nor in JSON.
+func TestCompareCopies(t *testing.T) {
+	one, other := []int{4, 3, 2, 0, 1, 4, 1, 2, 0, 3, 4, 2}, []int{4, 4, 3, 1, 2, 4, 1, 3, 1, 4, 4, 1}
+	for _, c := range []struct {
+		why, table, verdict string
+		says                string
+		none, given         []string
+	}{
+		{"five copies in each arm", table(4, []string{"plain", "team"}, [][]int{one, one, one, one, one}, [][]int{other, other, other, other, other}), "unresolved",
+			"the runs 17, 18, 19, 20 and 21 of arm plain, and the runs 17, 18, 19, 20 and 21 of arm team are identical on every task", []string{"runs", "both"}, []string{"tasks"}},
+		{"labels that would move the cursor", table(4, []string{"pl\x1bain", "team"}, [][]int{one, one, one}, [][]int{other, other, other}), "unresolved",
+			`of arm "pl\x1bain"`, []string{"runs", "both"}, []string{"tasks"}},
+		{"all wrong against all right", table(4, []string{"plain", "team"}, [][]int{{0, 0, 0}, {0, 0, 0}}, [][]int{{4, 4, 4}, {4, 4, 4}}), "degenerate",
+			"Nothing varied", []string{"tasks", "runs", "both"}, nil},
+		{"runs that differ", table(4, []string{"plain", "team"}, [][]int{one, other}, [][]int{other, one}), "unresolved", "are not separated", nil, []string{"runs", "both"}},
+	} {
+		text, stderr, code := compareRun(c.table, "-")
+		if code != 0 || !strings.Contains(text, "Verdict: "+c.verdict+"\n") || !strings.Contains(text, c.says) || strings.Contains(text, "\x1b") {
+			t.Errorf("%s: exit %d, %s; want %s and %q:\n%s", c.why, code, stderr, c.verdict, c.says, text)
+		}
+		stdout, _, _ := compareRun(c.table, "-", "-json")
+		var got map[string]any
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+			t.Fatal(err)
+		}
+		for want, scopes := range map[bool][]string{false: c.none, true: c.given} {
+			for _, s := range scopes {
+				row := text[strings.Index(text, "\n  ci_"+s)+1:]
+				row = row[:strings.Index(row, "\n")]
+				if strings.Contains(row, "  none ") == want || (got["ci_"+s] != nil) != want || (got["p_"+s] != nil) != want {
+					t.Errorf("%s: want a ci_%s: %v; text has %q, JSON %v and p %v", c.why, s, want, row, got["ci_"+s], got["p_"+s])
+				}
+			}
+		}
+		if got["verdict"] != c.verdict {
+			t.Errorf("%s: JSON says %v", c.why, got["verdict"])
+		}
+	}
+}
+
 func TestCompareGapsJSON(t *testing.T) {
 	stdout, _, _ := compareRun(table(4, []string{"plain", "team"}, [][]int{{4, -1, 2}, {1, 2, 3}}, [][]int{{4, 4, 6}, {4, 4, 4}}), "-", "-json")
 	var got struct {

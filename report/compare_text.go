@@ -92,9 +92,9 @@ func (c *comparison) writeResult(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\n%s − %s  %s\n", c.names().B, c.names().A, stats.Signed(c.Delta, 3))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	intervalRow(t, c.CITasks.Cut(), c.PTasks, c.Verdict, "")
-	intervalRow(t, c.CIRuns.Cut(), c.PRuns, c.Verdict, "")
-	intervalRow(t, c.CIBoth.Cut(), c.PBoth, c.Verdict, ": the verdict reads this one")
+	intervalRow(t, c.CITasks.Cut(), c.PTasks, "")
+	intervalRow(t, c.CIRuns.Cut(), c.PRuns, "")
+	intervalRow(t, c.CIBoth.Cut(), c.PBoth, ": the verdict reads this one")
 	t.Flush()
 	for _, end := range []float64{c.CITasks.Lo(), c.CITasks.Hi(), c.CIRuns.Lo(), c.CIRuns.Hi(), c.CIBoth.Lo(), c.CIBoth.Hi()} {
 		if math.Abs(end) > 1 {
@@ -118,16 +118,13 @@ func (c *comparison) writeResult(w io.Writer) {
 	fmt.Fprintf(w, "\nTasks: %s better than %s on %d, worse on %d, equal on %d (sign test p %s, for these models only)\n", c.names().B, c.names().A, c.Wins, c.Losses, c.Ties, stats.PValue(c.SignP))
 }
 
-func intervalRow[S stats.Scope](w io.Writer, i stats.Interval[S], p float64, v stats.Verdict, note string) {
+func intervalRow[S stats.Scope](w io.Writer, i stats.Interval[S], p float64, note string) {
 	text, err := i.For(i.Key())
-	switch {
-	case err != nil:
+	if err != nil {
 		fmt.Fprintf(w, "  %s\tnone\t\t%s: %s\n", i.Key(), i.Over(), i.Why())
-	case v == stats.Degenerate:
-		fmt.Fprintf(w, "  %s\tnone\t\t%s: nothing varied\n", i.Key(), i.Over())
-	default:
-		fmt.Fprintf(w, "  %s\t%s\tp %s\t%s%s\n", i.Key(), text, stats.PValue(p), i.Over(), note)
+		return
 	}
+	fmt.Fprintf(w, "  %s\t%s\tp %s\t%s%s\n", i.Key(), text, stats.PValue(i.P(p)), i.Over(), note)
 }
 
 // shown makes a label from the file safe to print.

@@ -144,8 +144,12 @@ func (r *Report) contrasts(tasks string) (order []string, err error) {
 		}
 		if !strings.HasPrefix(metric, "pass@") {
 			con.Verdict = "" // more talk, or more tokens, is neither better nor worse
+			if c.DFRuns > 0 {
+				con.Reason = ""
+			}
 		}
 		if con.Verdict != "" {
+			con.PTasks, con.PRuns, con.PBoth = Num(c.CITasks.P(c.PTasks)), Num(c.CIRuns.P(c.PRuns)), Num(c.CIBoth.P(c.PBoth))
 			con.Sentence, con.Spread = c.Sentence(stats.Names{A: a.Display, B: b.Display, Metric: metric}), c.RunSpread()
 		}
 		r.Contrasts[key] = con
@@ -164,7 +168,7 @@ func (r *Report) contrasts(tasks string) (order []string, err error) {
 		if cmp.Tasks != tasks || a == nil || b == nil {
 			return nil
 		}
-		c, err := stats.Compare(a.right(), b.right(), plan.Margin)
+		c, err := stats.CompareArms(a.named(), b.named(), plan.Margin)
 		return add(key, a, b, "pass@1", c, err)
 	}
 	if err := two(Primary, plan.Primary); err != nil {

@@ -62,6 +62,11 @@ func (w *Row) right() stats.Outcomes {
 	return w.outcomes(func(e *Eval) []stats.Cell { return e.Right })
 }
 
+// named is right under the names that a reason about its runs needs.
+func (w *Row) named() stats.ArmResults {
+	return stats.ArmResults{Name: w.Model, Runs: w.Runs, Outcomes: w.right()}
+}
+
 func (w *Row) lengths() stats.Rates {
 	out := make(stats.Rates, len(w.evals))
 	for i, e := range w.evals {

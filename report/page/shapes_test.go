@@ -1,6 +1,7 @@
 package page
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -75,6 +76,55 @@ func TestEveryShapeHasAPage(t *testing.T) {
 			continue
 		}
 		says(t, c.why, files, c.says, c.not)
+	}
+}
+
+// Runs of an arm whose evaluations are one and the same have shown nothing of training again, whatever the other arm did.
+func TestAnArmWhoseRunsAreOne(t *testing.T) {
+	for _, c := range []struct {
+		why    string
+		copied []string // the evaluation of the first seed stands for the second's
+		says   []string
+	}{
+		{"the baseline's", []string{"baseline"}, []string{"the runs baseline-17 and baseline-18 of arm baseline are identical on every task"}},
+		{"both arms'", []string{"baseline", "recipe"}, []string{"the runs baseline-17 and baseline-18 of arm baseline, and the runs recipe-17 and recipe-18 of arm recipe are identical on every task"}},
+	} {
+		dir := syntheticRun(t, artifacttest.Options{Tasks: 60, Steps: 2, Effect: 4, RunSD: 0.01})
+		for _, arm := range c.copied {
+			data, err := os.ReadFile(filepath.Join(dir, "eval", arm+"-17-"+arm+".jsonl.gz"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "eval", arm+"-18-"+arm+".jsonl.gz"), data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := artifacttest.Reseal(dir); err != nil {
+			t.Fatal(err)
+		}
+		files, err := Build(os.DirFS(dir), Options{})
+		if err != nil {
+			t.Errorf("%s: %v", c.why, err)
+			continue
+		}
+		says(t, c.why, files, []string{"**Verdict: unresolved.** There is no interval over new training runs", "nothing can be said about training again"}, []string{"**Verdict: better.**"})
+		for _, s := range c.says {
+			if !strings.Contains(strings.ToLower(string(files["report.md"])), s) {
+				t.Errorf("%s: the page does not say %q", c.why, s)
+			}
+		}
+		var doc struct {
+			Contrasts map[string]struct {
+				Both *[2]float64 `json:"ci_both"`
+				P    *float64    `json:"p_both"`
+			}
+		}
+		if err := json.Unmarshal(files["report.json"], &doc); err != nil {
+			t.Fatal(err)
+		}
+		if p := doc.Contrasts["primary"]; p.Both != nil || p.P != nil {
+			t.Errorf("%s: report.json has ci_both %v, p %v", c.why, p.Both, p.P)
+		}
 	}
 }
 

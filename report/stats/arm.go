@@ -14,6 +14,9 @@ type Arm struct {
 	// PerSample is the mean variance p(1−p) of a single answer, without bias.
 	PerSample float64
 	taskMeans []float64
+	copies    [][]int // runs that are one run
+	name      string  // with labels, what a reason calls the arm and its runs
+	labels    []string
 }
 
 // RunSD is the standard deviation of the run means, NaN for one run.
@@ -38,6 +41,7 @@ func newArm(y Rates) Arm {
 		a.taskMeans[t] = sum / float64(runs)
 	}
 	a.Mean = mean(a.RunMeans)
+	a.copies = copies(y)
 	if runs < 2 {
 		return a
 	}
@@ -49,6 +53,12 @@ func newArm(y Rates) Arm {
 		}
 	}
 	a.MSRT = snap(ss/float64((runs-1)*(n-1)), a.Mean)
+	return a
+}
+
+// called is the arm under the names that text about it needs.
+func (a Arm) called(name string, runs []string) Arm {
+	a.name, a.labels = name, runs
 	return a
 }
 

@@ -22,7 +22,7 @@ type Comparison struct {
 	CIRuns  Interval[Runs]
 	CIBoth  Interval[Both] // the headline
 	CI90    Interval[Both] // the 90% interval that the equivalence test reads
-	PTasks  float64
+	PTasks  float64        // a p value goes with its interval: where that is not shown, neither is it (Interval.P)
 	PRuns   float64
 	PBoth   float64
 
@@ -39,7 +39,7 @@ type Comparison struct {
 	SignP              float64    // exact sign test on them: these models, new tasks
 
 	Verdict Verdict
-	Reason  string // why the verdict is unresolved or degenerate, when the design and not the numbers decided
+	Reason  string // why the verdict is unresolved or degenerate, when the design or what the runs are decided, and not the numbers
 	moments moments
 }
 
@@ -56,6 +56,12 @@ const (
 // missing cell anywhere are left out and named in Dropped. margin is the difference that was declared, before training, to be too
 // small to matter (0.02 is two points); the verdict "equivalent" needs it. Unequal numbers of runs and of samples are allowed.
 func Compare(a, b Outcomes, margin float64) (Comparison, error) {
+	return CompareArms(labelled("A", a), labelled("B", b), margin)
+}
+
+// CompareArms is Compare whose reasons call the arms and their runs by name.
+func CompareArms(armA, armB ArmResults, margin float64) (Comparison, error) {
+	a, b := armA.Outcomes, armB.Outcomes
 	if err := a.check("A"); err != nil {
 		return Comparison{}, err
 	}
@@ -66,7 +72,7 @@ func Compare(a, b Outcomes, margin float64) (Comparison, error) {
 	if err != nil {
 		return Comparison{}, err
 	}
-	c := twoArms(armOf(a, kept), armOf(b, kept), margin, dropped)
+	c := twoArms(armOf(a, kept).called(armA.Name, armA.Runs), armOf(b, kept).called(armB.Name, armB.Runs), margin, dropped)
 	c.Samples = append(pick(a, kept), pick(b, kept)...).Samples()
 	return c, nil
 }
@@ -78,7 +84,7 @@ func CompareRates(a, b Rates, margin float64) (Comparison, error) {
 	if err != nil {
 		return Comparison{}, err
 	}
-	return twoArms(newArm(pick(a, kept)), newArm(pick(b, kept)), margin, dropped), nil
+	return twoArms(newArm(pick(a, kept)).called("A", nil), newArm(pick(b, kept)).called("B", nil), margin, dropped), nil
 }
 
 func twoArms(a, b Arm, margin float64, dropped []int) Comparison {
@@ -147,6 +153,13 @@ func (c *Comparison) taskDeltas() {
 // its degrees of freedom; share is what turns one run's variance into that of Delta: 1/R_A + 1/R_B for two arms.
 func (c *Comparison) finish(spread []Arm, share float64) {
 	decode := 0.0
+	compared := spread
+	if c.Kind == FixedModel {
+		compared = spread[:1] // the others only lend their spread
+	}
+	if why := copied(compared); why != "" {
+		c.Reason, spread = why, nil // copies say as little of training again as one run does
+	}
 	for _, a := range spread {
 		if a.Runs > 1 {
 			c.S2Run += float64(float64(a.Runs-1) * a.S2Run)
@@ -187,6 +200,12 @@ func (c *Comparison) finish(spread []Arm, share float64) {
 		c.RunSD = math.Sqrt(c.S2Run)
 		c.RunSDRange = sdRange(c.RunSD, c.DFRuns)
 		c.F = fTest(c.S2Run, c.MSRT, c.DFRuns, c.Tasks)
+	}
+	if c.DFRuns > 0 && c.S2Run == 0 && c.MSRT == 0 && c.VTask > 0 {
+		// Run means that agree by chance leave run × task noise, which the term of the tasks holds. Without that either, ci_both would be
+		// ci_tasks under a name that promises more.
+		c.Reason = "no two runs of an arm differ on any task: the spread between training runs cannot be estimated"
+		c.CIBoth, c.CI90 = absent[Both](c.Reason), absent[Both](c.Reason)
 	}
 	c.moments = m
 	c.Components = newComponents(c, share, decode)

@@ -23,6 +23,11 @@
 // than ci_tasks: two runs that happen to agree must not make the broader claim the more certain one. The verdict reads ci_both
 // and nothing else.
 //
+// No spread between runs can be had from runs that are one: runs of an arm that are identical on every task, on more than a handful of
+// tasks, are copies, and a comparison with such an arm is as one with a single run, without ci_runs and ci_both. Nor is there a ci_both
+// where no two runs of an arm differ on any task, since it would be ci_tasks by another name. Run means that agree while tasks differ are
+// sampling: there the term of the tasks holds what the runs vary by, and ci_both stands.
+//
 // All variances are of the difference on the scale of the rate (0 to 1). A number that cannot be estimated from the design is NaN
 // in Go and null in JSON; an interval that cannot be given says why in words.
 //

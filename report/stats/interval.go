@@ -87,7 +87,7 @@ func (i Interval[S]) end(x float64) float64 {
 // Level is the confidence level, e.g. 0.95; 0 when there is no interval.
 func (i Interval[S]) Level() float64 { return i.level }
 
-// Why says why there is no interval to show; empty when there is one. An interval of no width has its ends, which files keep, but is
+// Why says why there is no interval to show; empty when there is one. An interval of no width has its ends, which report.json keeps, but is
 // not shown: that nothing varied in the sample does not make the number exact.
 func (i Interval[S]) Why() string {
 	switch {
@@ -104,6 +104,23 @@ func (i Interval[S]) Key() string { var s S; return s.key() }
 
 // Over is the scope in words, e.g. "over new training runs and new tasks".
 func (i Interval[S]) Over() string { var s S; return s.words() }
+
+// Shown is the interval, absent where Why says that there is none to show: text and JSON of a comparison both ask Why.
+func (i Interval[S]) Shown() Interval[S] {
+	if why := i.Why(); why != "" {
+		return absent[S](why)
+	}
+	return i
+}
+
+// P is the p value that stands beside the interval, NaN where there is none to stand beside: without a width it would be 0 or 1 from
+// nothing.
+func (i Interval[S]) P(p float64) float64 {
+	if i.Why() != "" {
+		return math.NaN()
+	}
+	return p
+}
 
 // Contains reports whether x lies in the interval, its ends included. An interval that does not exist contains nothing.
 func (i Interval[S]) Contains(x float64) bool { return i.ok && i.lo <= x && x <= i.hi }
@@ -148,7 +165,7 @@ func (i Interval[S]) Cut() Interval[S] {
 	return i
 }
 
-// MarshalJSON writes [lo, hi] at full precision, or null.
+// MarshalJSON writes [lo, hi] at full precision, or null. What a reader takes as it stands is Shown before.
 func (i Interval[S]) MarshalJSON() ([]byte, error) {
 	if !i.ok {
 		return []byte("null"), nil

@@ -8,7 +8,7 @@ import (
 // MarshalJSON writes every number at full precision under the names of the package comment; what cannot be estimated is null.
 func (c Comparison) MarshalJSON() ([]byte, error) { return json.Marshal(c.JSON()) }
 
-// ComparisonJSON is a Comparison as files hold it. Pairs are [low, high]; null is what the design cannot give.
+// ComparisonJSON is a Comparison as files hold it. Pairs are [low, high]; null is what the design cannot give, and what text calls none.
 type ComparisonJSON struct {
 	Kind    string   `json:"kind"`
 	Level   float64  `json:"level"`
@@ -75,9 +75,9 @@ type FJSON struct {
 func (c Comparison) JSON() ComparisonJSON {
 	j := ComparisonJSON{
 		Kind: c.Kind.String(), Level: Level, Margin: c.Margin, Tasks: c.Tasks, Runs: [2]int{c.A.Runs, c.B.Runs}, Dropped: append([]int{}, c.Dropped...),
-		Delta: finite(c.Delta), CITasks: c.CITasks, CIRuns: c.CIRuns, CIBoth: c.CIBoth, CI90: c.CI90,
+		Delta: finite(c.Delta), CITasks: c.CITasks.Shown(), CIRuns: c.CIRuns.Shown(), CIBoth: c.CIBoth.Shown(), CI90: c.CI90.Shown(),
 		Scopes: map[string]string{c.CITasks.Key(): c.CITasks.Over(), c.CIRuns.Key(): c.CIRuns.Over(), c.CIBoth.Key(): c.CIBoth.Over()},
-		PTasks: finite(c.PTasks), PRuns: finite(c.PRuns), PBoth: finite(c.PBoth),
+		PTasks: finite(c.CITasks.P(c.PTasks)), PRuns: finite(c.CIRuns.P(c.PRuns)), PBoth: finite(c.CIBoth.P(c.PBoth)),
 		VTask: finite(c.VTask), VRuns: finite(c.VRuns), VInt: finite(c.VInt), VArmTask: finite(c.VArmTask), DFTasks: c.DFTasks,
 		Components: ComponentsJSON{finite(c.Components.Run), finite(c.Components.RunSD()), finite(c.Components.RunTask), finite(c.Components.ArmTask), finite(c.Components.PerSample)},
 		RunMeans:   ByArm{c.A.RunMeans, c.B.RunMeans}, ArmMeans: [2]*float64{finite(c.A.Mean), finite(c.B.Mean)}, RunSD: finite(c.RunSD),

@@ -8,7 +8,7 @@ import (
 // CompareFixed is arm − base where base is one model that this training does not produce, such as the untrained one: new training
 // runs move only the arm, so V_runs = S²_p/R. base may hold several evaluations of that same model; they are answers of one model
 // and are averaged. The spread between runs has R−1 degrees of freedom, 1 at two runs, where t is 12.7; pooled lists other arms whose
-// runs may be taken to spread alike, usually the experiment's other arm, and its degrees of freedom are added. Task t is the same
+// runs may be taken to spread alike, usually the experiment's other arm, and its degrees of freedom are added, unless its runs are copies. Task t is the same
 // task everywhere; a task with a missing cell in any table is left out.
 func CompareFixed(base, arm Outcomes, margin float64, pooled ...Outcomes) (Comparison, error) {
 	tables := append([]Outcomes{base, arm}, pooled...)
@@ -32,7 +32,9 @@ func CompareFixed(base, arm Outcomes, margin float64, pooled ...Outcomes) (Compa
 	c.taskDeltas()
 	spread := []Arm{c.B}
 	for _, o := range pooled {
-		spread = append(spread, armOf(o, kept))
+		if lent := armOf(o, kept); len(lent.copies) == 0 {
+			spread = append(spread, lent)
+		}
 	}
 	c.finish(spread, 1/float64(c.B.Runs))
 	return c, nil
