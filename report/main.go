@@ -6,6 +6,7 @@
 //	go run ./report verify [runs/NAME]  grades every reply again and computes every number again
 //	go run ./report watch [runs/NAME]   shows a run in the browser while it trains
 //	go run ./report compare FILE.csv    the same statistics for results made elsewhere
+//	go run ./report export [runs/NAME]  a run's answers as the table that compare reads
 package main
 
 import (
@@ -30,6 +31,7 @@ type command struct {
 var commands = map[string]command{
 	"check":   {"says whether a report is what the artifacts give", runCheck},
 	"compare": {"compares two arms from a CSV of answers made anywhere", runCompare},
+	"export":  {"writes a run's answers as the CSV that compare reads", runExport},
 	"lint":    {"finds numbers that are bound to nothing", runLint},
 	"verify":  {"grades every reply again and computes every number again", runVerify},
 	"watch":   {"shows a run in the browser while it trains", runWatch},

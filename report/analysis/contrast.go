@@ -145,7 +145,7 @@ func (r *Report) contrasts(tasks string) (order []string, err error) {
 		if !strings.HasPrefix(metric, "pass@") {
 			con.Verdict = "" // more talk, or more tokens, is neither better nor worse
 			if c.DFRuns > 0 {
-				con.Reason = ""
+				con.Reason = "" // what the runs showed decided a verdict that is not given
 			}
 		}
 		if con.Verdict != "" {
