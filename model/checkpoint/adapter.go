@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"os"
@@ -128,36 +127,40 @@ func (a *Adapter) checkEntries(cfg Config, have map[string]entry) error {
 }
 
 // WriteAdapter writes an adapter as PEFT does: adapter_model.safetensors in float32 and adapter_config.json. The folder is
-// made if need be; a file in the way is an error.
-func WriteAdapter(dir string, cfg Config, a *Adapter) error {
+// made if need be; a file in the way is an error. It returns the SHA-256, in hex, of each file by its name.
+func WriteAdapter(dir string, cfg Config, a *Adapter) (sums map[string]string, err error) {
 	config, err := a.configJSON()
 	if err != nil {
-		return fmt.Errorf("adapter %s: %w", dir, err)
+		return nil, fmt.Errorf("adapter %s: %w", dir, err)
 	}
 	if len(a.Layers) != cfg.NumHiddenLayers {
-		return fmt.Errorf("adapter %s: it has %d layers, the model %d", dir, len(a.Layers), cfg.NumHiddenLayers)
+		return nil, fmt.Errorf("adapter %s: it has %d layers, the model %d", dir, len(a.Layers), cfg.NumHiddenLayers)
 	}
 	var tensors []Tensor
 	for l, pairs := range a.Layers {
 		if len(pairs) != len(a.TargetModules) {
-			return fmt.Errorf("adapter %s: layer %d has %d pairs for the target modules %q", dir, l, len(pairs), a.TargetModules)
+			return nil, fmt.Errorf("adapter %s: layer %d has %d pairs for the target modules %q", dir, l, len(pairs), a.TargetModules)
 		}
 		for _, m := range a.TargetModules {
 			for i, s := range a.specs(cfg, l, m) {
 				data := [2][]float32{pairs[m].A, pairs[m].B}[i]
 				if len(data) != numel(s.Shape) {
-					return fmt.Errorf("adapter %s: tensor %s has %d values, shape %v needs %d", dir, s.Name, len(data), s.Shape, numel(s.Shape))
+					return nil, fmt.Errorf("adapter %s: tensor %s has %d values, shape %v needs %d", dir, s.Name, len(data), s.Shape, numel(s.Shape))
 				}
 				tensors = append(tensors, Tensor{s.Name, s.Shape, data})
 			}
 		}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+		return nil, err
 	}
-	err = writeFile(filepath.Join(dir, adapterWeightsFile), func(w io.Writer) error { return writeSafetensors(w, tensors, "F32") })
+	weights, err := WriteTensors(filepath.Join(dir, adapterWeightsFile), tensors)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeJSON(filepath.Join(dir, adapterConfigFile), config)
+	configSum, err := writeJSON(filepath.Join(dir, adapterConfigFile), config)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{adapterWeightsFile: weights, adapterConfigFile: configSum}, nil
 }

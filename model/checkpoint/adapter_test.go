@@ -37,7 +37,7 @@ func TestAdapterRoundTrip(t *testing.T) {
 		t.Error("the B of layer 1's down_proj differs")
 	}
 	dir := filepath.Join(t.TempDir(), "adapter")
-	if err := WriteAdapter(dir, cfg, a); err != nil {
+	if _, err := WriteAdapter(dir, cfg, a); err != nil {
 		t.Fatal(err)
 	}
 	made, err1 := os.ReadFile(filepath.Join(dir, adapterWeightsFile))
@@ -49,7 +49,7 @@ func TestAdapterRoundTrip(t *testing.T) {
 	if err != nil || fmt.Sprint(again) != fmt.Sprint(a) {
 		t.Errorf("read back: %v", err)
 	}
-	if err := WriteAdapter(dir, cfg, a); err == nil || !strings.Contains(err.Error(), "exists already") {
+	if _, err := WriteAdapter(dir, cfg, a); err == nil || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("written over an adapter: %v", err)
 	}
 }
@@ -71,7 +71,7 @@ func TestAdapterOnSomeLinears(t *testing.T) {
 		a.Layers = append(a.Layers, map[string]LoRA{"q_proj": {make([]float32, 64), make([]float32, 64)}, "v_proj": {make([]float32, 64), make([]float32, 32)}})
 	}
 	dir := t.TempDir()
-	if err := WriteAdapter(dir, cfg, a); err != nil {
+	if _, err := WriteAdapter(dir, cfg, a); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := ReadAdapter(dir, cfg); err != nil || fmt.Sprint(got) != fmt.Sprint(a) {
@@ -168,7 +168,7 @@ func TestWriteAdapterRefuses(t *testing.T) {
 		}
 		c.change(a)
 		dir := filepath.Join(t.TempDir(), "x")
-		if err := WriteAdapter(dir, cfg, a); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := WriteAdapter(dir, cfg, a); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q in it", c.why, err, c.want)
 		}
 		if _, err := os.Stat(dir); err == nil {

@@ -1,6 +1,8 @@
 package checkpoint
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +30,16 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
+}
+
+// writeSummed is [writeFile] that also returns the SHA-256 of what was written, in hex. It is taken on the way to the disk, not read
+// back from it: of what a disk spoilt it would be the sum of the spoilt bytes.
+func writeSummed(path string, write func(io.Writer) error) (sum string, err error) {
+	h := sha256.New()
+	if err := writeFile(path, func(w io.Writer) error { return write(io.MultiWriter(w, h)) }); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // syncDir makes a rename last; some file systems cannot sync a folder, which is no failure.

@@ -38,16 +38,17 @@ func WriteFolder(dir string, cfg Config, tok *tokenizer.Tokenizer, tensors []Ten
 		return err
 	}
 	if tok != nil {
-		if err := writeJSON(filepath.Join(dir, tokenizerFile), tok); err != nil {
+		if _, err := writeJSON(filepath.Join(dir, tokenizerFile), tok); err != nil {
 			return err
 		}
 	}
-	return writeJSON(filepath.Join(dir, configFile), cfg) // last: without it the folder is no model
+	_, err := writeJSON(filepath.Join(dir, configFile), cfg) // last: without it the folder is no model
+	return err
 }
 
-// writeJSON writes v indented.
-func writeJSON(path string, v any) error {
-	return writeFile(path, func(w io.Writer) error {
+// writeJSON writes v indented and returns the file's SHA-256 in hex.
+func writeJSON(path string, v any) (sum string, err error) {
+	return writeSummed(path, func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetEscapeHTML(false)
 		e.SetIndent("", "  ")

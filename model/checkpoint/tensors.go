@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// WriteTensors writes tensors as one safetensors file in f32, whole or not at all.
-func WriteTensors(path string, tensors []Tensor) error {
-	return writeFile(path, func(w io.Writer) error { return writeSafetensors(w, tensors, "F32") })
+// WriteTensors writes tensors as one safetensors file in f32, whole or not at all, and returns the file's SHA-256 in hex.
+func WriteTensors(path string, tensors []Tensor) (sum string, err error) {
+	return writeSummed(path, func(w io.Writer) error { return writeSafetensors(w, tensors, "F32") })
 }
 
 // openTensors opens a safetensors file and checks its header. The caller closes it.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -112,6 +114,12 @@ func hashFile(fsys fs.FS, p string) (FileEntry, error) {
 		return FileEntry{}, fmt.Errorf("%s: %w", p, err)
 	}
 	return FileEntry{p, n, hex.EncodeToString(h.Sum(nil)), isWeights(p)}, nil
+}
+
+// SumFile is the SHA-256 of a file's bytes, in hex.
+func SumFile(name string) (string, error) {
+	e, err := hashFile(os.DirFS(filepath.Dir(name)), filepath.Base(name))
+	return e.SHA256, err
 }
 
 // entry is that of a file with this content, which is none of the weights.

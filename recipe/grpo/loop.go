@@ -117,7 +117,10 @@ func Train(ctx context.Context, runs []Run, o Options) error {
 		if r.Out.Done() {
 			continue
 		}
-		err := r.Out.Final(func(dir string) error { return WriteAdapter(dir, l.adapters, i, r.Config.Settings.Model.Name) })
+		err := r.Out.Final(func(dir string) error {
+			_, err := WriteAdapter(dir, l.adapters, i, r.Config.Settings.Model.Name)
+			return err
+		})
 		if err != nil {
 			return err
 		}

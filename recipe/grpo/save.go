@@ -3,8 +3,10 @@ package grpo
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"teamtalk/model"
@@ -24,13 +26,38 @@ type trainerState struct {
 	MaxSteps   int `json:"max_steps"`
 	// NumTokens counts prompt and completion tokens of all rollouts so far.
 	NumTokens int64 `json:"num_input_tokens_seen"`
+	// SHA256 is that of each other file of the checkpoint, in hex, by its name. Versions before it wrote none.
+	SHA256 map[string]string `json:"sha256,omitempty"`
 }
 
-// WriteAdapter writes one run's adapter in PEFT's format.
-func WriteAdapter(dir string, a *model.Adapters, run int, base string) error {
+// readState reads the state of the checkpoint in dir and holds the other files against the sums in it, if it has any: a bit that the
+// disk or a copy changed makes a tensor no less readable, and training would go on from another adapter.
+func readState(dir string) (trainerState, error) {
+	var state trainerState
+	raw, err := os.ReadFile(filepath.Join(dir, stateFile))
+	if err != nil {
+		return state, err
+	}
+	if err := json.Unmarshal(raw, &state); err != nil {
+		return state, fmt.Errorf("%s: %w", stateFile, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(state.SHA256)) {
+		found, err := artifact.SumFile(filepath.Join(dir, name))
+		if err != nil {
+			return state, err
+		}
+		if want := state.SHA256[name]; found != want {
+			return state, fmt.Errorf("%s is damaged: expected sha256 %.12s, which %s says was written, found %.12s", name, want, stateFile, found)
+		}
+	}
+	return state, nil
+}
+
+// WriteAdapter writes one run's adapter in PEFT's format. It returns the SHA-256, in hex, of each file by its name.
+func WriteAdapter(dir string, a *model.Adapters, run int, base string) (sums map[string]string, err error) {
 	values, err := a.Values(run)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out := &checkpoint.Adapter{R: a.Rank, Alpha: a.Alpha, TargetModules: a.Targets, BaseModel: base}
 	for l := range a.Config.NumHiddenLayers {
@@ -68,7 +95,8 @@ func (l *loop) save() error {
 	step := l.trainer.Steps()
 	for i, r := range l.runs {
 		err := r.Out.Checkpoint(step, func(dir string) error {
-			if err := WriteAdapter(dir, l.adapters, i, r.Config.Settings.Model.Name); err != nil {
+			sums, err := WriteAdapter(dir, l.adapters, i, r.Config.Settings.Model.Name)
+			if err != nil {
 				return err
 			}
 			o, err := l.trainer.Optimizer(i)
@@ -81,10 +109,11 @@ func (l *loop) save() error {
 				ts = append(ts, checkpoint.Tensor{Name: "first/" + s.Name, Shape: shape, Data: o.First[s.Name]},
 					checkpoint.Tensor{Name: "second/" + s.Name, Shape: shape, Data: o.Second[s.Name]})
 			}
-			if err := checkpoint.WriteTensors(filepath.Join(dir, optimizerFile), ts); err != nil {
+			if sums[optimizerFile], err = checkpoint.WriteTensors(filepath.Join(dir, optimizerFile), ts); err != nil {
 				return err
 			}
-			state, err := json.Marshal(trainerState{step, r.Config.Settings.Training.MaxSteps, l.tokens[i]})
+			// Last: what it has the sums of is on the disk.
+			state, err := json.Marshal(trainerState{step, r.Config.Settings.Training.MaxSteps, l.tokens[i], sums})
 			if err != nil {
 				return err
 			}
@@ -153,13 +182,9 @@ func (l *loop) restore(step int) (adapters []map[string][]float32, moments []Opt
 func (l *loop) restoreRun(i, step int) (map[string][]float32, Optimizer, error) {
 	o := Optimizer{Steps: step, First: map[string][]float32{}, Second: map[string][]float32{}}
 	dir := l.runs[i].Out.CheckpointDir(step)
-	raw, err := os.ReadFile(filepath.Join(dir, stateFile))
+	state, err := readState(dir)
 	if err != nil {
 		return nil, o, err
-	}
-	var state trainerState
-	if err := json.Unmarshal(raw, &state); err != nil {
-		return nil, o, fmt.Errorf("%s: %w", stateFile, err)
 	}
 	if last := l.runs[i].Config.Settings.Training.MaxSteps; state.GlobalStep != step || state.MaxSteps != last {
 		return nil, o, fmt.Errorf("%s is of step %d of %d, expected step %d of %d", stateFile, state.GlobalStep, state.MaxSteps, step, last)

@@ -282,7 +282,7 @@ func TestTheFinalAdapterIsPEFTs(t *testing.T) {
 		if err := os.Mkdir(again, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := checkpoint.WriteAdapter(again, c, a); err != nil {
+		if _, err := checkpoint.WriteAdapter(again, c, a); err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range entries {

@@ -63,6 +63,15 @@ func TestStoppedAnywhereIsNeverStopped(t *testing.T) {
 
 	// A file that a checkpoint needs is damaged: the advice given is followed.
 	damaged := in("recipe-17", "checkpoint-2")
+	for _, name := range []string{"adapter_model.safetensors", "optimizer.safetensors"} { // a bit alone: the file can be read
+		flipped := in("baseline-18", "checkpoint-2", name)
+		flip(t, flipped)
+		err = piece(resume, "step", func(func()) { t.Error("it trains on from a damaged checkpoint") })
+		if err == nil || !strings.Contains(err.Error(), in("baseline-18", "checkpoint-2")+" cannot be gone on from: "+name+" is damaged: expected sha256 ") {
+			t.Fatalf("a bit of %s: error %v, want the folder, the file and the sums", flipped, err)
+		}
+		flip(t, flipped)
+	}
 	if err := os.Truncate(filepath.Join(damaged, "optimizer.safetensors"), size(t, filepath.Join(damaged, "optimizer.safetensors"))/2); err != nil {
 		t.Fatal(err)
 	}
@@ -101,11 +110,24 @@ func TestStoppedAnywhereIsNeverStopped(t *testing.T) {
 	if names, compared := differences(t, want, dir); len(names) > 0 || compared < 30 {
 		t.Errorf("%d files compared; these differ from those of a run that was never stopped: %q", compared, names)
 	}
-	if r := record(t, dir); len(r.Sessions) != 5 || len(r.Missing) > 0 {
-		t.Errorf("%d processes recorded, %q missing; want 5 and nothing", len(r.Sessions), r.Missing)
+	if r := record(t, dir); len(r.Sessions) != 7 || len(r.Missing) > 0 {
+		t.Errorf("%d processes recorded, %q missing; want 7 and nothing", len(r.Sessions), r.Missing)
 	}
 	if _, err := Open(t.Context(), small(t, resume)); !errors.As(err, new(*artifact.SealedError)) {
 		t.Errorf("going on with a complete run: error %v, want that it is complete", err)
+	}
+}
+
+// flip changes a bit near the end of a file, or changes it back.
+func flip(t *testing.T, name string) {
+	t.Helper()
+	raw, err := os.ReadFile(name)
+	if err == nil {
+		raw[len(raw)-3] ^= 1
+		err = os.WriteFile(name, raw, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
