@@ -1,6 +1,8 @@
 package model
 
 import (
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/tensors"
@@ -204,6 +206,22 @@ func (b *batch) read() error {
 			LogProbs:  append([]float32(nil), logp[at:at+len(ids)]...),
 			Entropies: append([]float32(nil), entropy[at:at+len(ids)]...),
 			Finish:    finish,
+		}
+		if err := b.replies[row].sound(b.request.Temperature); err != nil {
+			return fmt.Errorf("sampling: completion %d of prompt %d: %w", row%b.group, row/b.group, err)
+		}
+	}
+	return nil
+}
+
+// sound says what is wrong with the numbers of a completion. What is drawn from a distribution that is none is some id, often one
+// that ends the reply, and looks like any other.
+func (c *Completion) sound(temperature float64) error {
+	finite := func(v float32) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
+	for i, logp := range c.LogProbs {
+		if h := c.Entropies[i]; !finite(logp) || !finite(h) {
+			return fmt.Errorf("the log-probability of token %d is %g and the entropy %g at temperature %g; expected numbers: weights or adapter are damaged",
+				i+1, logp, h, temperature)
 		}
 	}
 	return nil

@@ -108,7 +108,7 @@ type Completion struct {
 // Sample draws the completions of a request: result[i][j] is completion j of prompt i.
 //
 // A completion depends on the weights, its prompt, its key, temperature and top_p; that other rows share the batch changes it
-// only through rounding.
+// only through rounding. A log-probability or entropy that is not a finite number is an error.
 func (s *Sampler) Sample(ctx context.Context, r Request) ([][]Completion, error) {
 	shape, err := s.shapeOf(r)
 	if err != nil {

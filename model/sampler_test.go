@@ -3,10 +3,14 @@ package model
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"teamtalk/model/checkpoint"
 )
 
 // consistent checks what holds of every completion of at most limit tokens.
@@ -196,4 +200,39 @@ func TestRequestsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", c.why, err, c.want)
 		}
 	}
+}
+
+// A distribution that is none is an error on every backend, of whichever run; training and evaluation draw through the sampler, and
+// so accept no such reply either.
+func TestSamplingFromNoDistribution(t *testing.T) {
+	onBackends(t, func(t *testing.T, x *tiny) {
+		for _, c := range []struct {
+			why         string
+			temperature float64
+			every       int
+			damaged     int // of two runs
+		}{
+			{"drawn", 0.9, 0, 0},
+			{"the likeliest token", 0, 0, 1},
+			{"in pieces: before the first is told of", 0.9, 1, 1},
+		} {
+			runs := []map[string][]float32{x.adapter, x.adapter}
+			runs[c.damaged] = maps.Clone(x.adapter)
+			name := checkpoint.AdapterKey(1, "down_proj", "B")
+			b := slices.Clone(x.adapter[name])
+			b[0] = float32(math.NaN())
+			runs[c.damaged][name] = b
+			prompt := Prompt{IDs: []int32{5, 6, 7}, Keys: []Key{{1, 2}}}
+			r := Request{Prompts: []Prompt{prompt, prompt}, MaxTokens: 6, Temperature: c.temperature, Every: c.every}
+			if c.every > 0 {
+				r.Progress = func([]Completion) { t.Errorf("%s: it is told of a reply", c.why) }
+			}
+			_, err := x.sampler(t, &x.lora, runs...).Sample(context.Background(), r)
+			// Rows of other runs share the products with its matrices, in which NaN times 0 is NaN: the first reply is named.
+			want := fmt.Sprintf("completion 0 of prompt 0: the log-probability of token 1 is NaN and the entropy NaN at temperature %g; expected numbers", c.temperature)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, want %q", c.why, err, want)
+			}
+		}
+	})
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -307,4 +309,33 @@ func TestGenerateUsage(t *testing.T) {
 			t.Errorf("%s: error %v, want %q, and exit code 2", c.why, err, c.want)
 		}
 	}
+}
+
+// Weights that give no numbers are an error: the id that is drawn all the same would look like a reply.
+func TestGenerateDamagedWeights(t *testing.T) {
+	raw, err := os.ReadFile(tinyModel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(raw) - 4096; i < len(raw); i++ {
+		raw[i] = 0xFF
+	}
+	damaged := filepath.Join(t.TempDir(), "tiny.gguf")
+	if err := os.WriteFile(damaged, raw, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	onBackends(t, func(t *testing.T, backend string) {
+		for _, c := range []struct{ why, args, in string }{
+			{"a reply as it is sampled", "-prompt Why?", ""},
+			{"the likeliest ids, by JSON Lines", "-ids -temperature 0", `{"ids":[5,6,7]}`},
+		} {
+			out, log, err := generate(c.in, append(strings.Fields(c.args), "-model", damaged, "-max_tokens", "8", "-backend", backend)...)
+			if err == nil || !strings.Contains(err.Error(), "the log-probability of token 1 is NaN") || !strings.Contains(err.Error(), "weights or adapter are damaged") {
+				t.Errorf("%s: error %v, want that the weights are damaged", c.why, err)
+			}
+			if strings.TrimSpace(out) != "" || strings.Contains(log, "finish") {
+				t.Errorf("%s: %q and %q, want no reply", c.why, out, log)
+			}
+		}
+	})
 }
