@@ -3,6 +3,7 @@ package backend
 import (
 	"flag"
 	"fmt"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,8 +14,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// lowering serialises lowerings: klog's verbosity and logger belong to the process.
+// lowering serialises lowerings: klog's verbosity belongs to the process.
 var lowering sync.Mutex
+
+// takeLog gives klog a [textSink] for the life of the process. While one goroutine lowers, others compile, and go-xla asks for the
+// verbosity in one statement and logs its options in the next: a logger that was there for the lowering alone could be gone in
+// between, and the options would be printed.
+var takeLog = sync.OnceFunc(func() { klog.SetLogger(logr.New(textSink{})) })
 
 // lowered carries the StableHLO text out of GoMLX's Compile, before XLA sees it.
 type lowered struct{ text string }
@@ -29,15 +35,12 @@ func lower(g *graph.Graph, outputs []*graph.Node) (text string, err error) {
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
 	before := flags.Lookup("v").Value.String()
-	// The verbosity is up only while this logger is there: a compilation in another goroutine would log its options otherwise.
-	klog.SetLogger(logr.New(textSink{}))
+	takeLog() // before the verbosity is up
 	if err := flags.Set("v", "2"); err != nil {
-		klog.ClearLogger()
 		return "", fmt.Errorf("raising klog's verbosity: %w", err)
 	}
 	defer func() {
 		_ = flags.Set("v", before)
-		klog.ClearLogger()
 		if r := recover(); r != nil {
 			if l, ok := r.(lowered); ok {
 				text = l.text
@@ -54,14 +57,16 @@ func lower(g *graph.Graph, outputs []*graph.Node) (text string, err error) {
 	return "", fmt.Errorf("graph %q: GoMLX's xla backend compiled without logging its StableHLO program; this needs gomlx v0.26", g.Name())
 }
 
-// textSink panics with the program's text when it is logged and drops every other message.
+// textSink panics with the program's text when it is logged, hands errors on to stderr and drops every other message.
 type textSink struct{}
 
 func (textSink) Init(logr.RuntimeInfo)            {}
 func (textSink) Enabled(int) bool                 { return true }
-func (textSink) Error(error, string, ...any)      {}
 func (s textSink) WithValues(...any) logr.LogSink { return s }
 func (s textSink) WithName(string) logr.LogSink   { return s }
+func (textSink) Error(_ error, msg string, _ ...any) {
+	fmt.Fprintln(os.Stderr, "backend:", strings.TrimSpace(msg))
+}
 func (textSink) Info(_ int, msg string, _ ...any) {
 	if _, text, found := strings.Cut(msg, "StableHLO program:\n"); found {
 		panic(lowered{text})

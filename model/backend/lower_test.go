@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"bytes"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"k8s.io/klog/v2"
 )
 
 // step is a program of the form that GoMLX writes: two values of state, one constant input; it returns the new state and
@@ -244,5 +247,25 @@ func TestLowerNeedsTheXLABackend(t *testing.T) {
 	x := graph.Parameter(g, "x", shapes.Make(dtypes.Float32))
 	if _, err := lower(g, []*graph.Node{graph.Neg(x)}); err == nil || !strings.Contains(err.Error(), "without logging its StableHLO program") {
 		t.Errorf("error %v, want that no program was logged", err)
+	}
+}
+
+// What go-xla logs of a compilation beside a lowering, having seen the raised verbosity, goes nowhere, after the lowering too.
+func TestCompilationsAreQuiet(t *testing.T) {
+	g := graph.NewGraph(device(t, Go).Backend, "quiet")
+	defer g.Finalize()
+	x := graph.Parameter(g, "x", shapes.Make(dtypes.Float32, 2))
+	if _, err := lower(g, []*graph.Node{graph.Neg(x)}); err == nil {
+		t.Fatal("the Go backend lowers")
+	}
+	var printed bytes.Buffer
+	klog.LogToStderr(false)
+	defer klog.LogToStderr(true)
+	klog.SetOutput(&printed)
+	defer klog.SetOutput(os.Stderr)
+	klog.Infof("CompileOptions: {}")
+	klog.Flush()
+	if printed.Len() > 0 {
+		t.Errorf("printed: %q, want nothing", printed.String())
 	}
 }
