@@ -68,8 +68,9 @@ plugin:
 plugin-cuda:
 	@scripts/plugin/install.sh cuda
 
+# A run records the commit of the program that made it: whatever GOFLAGS says, the binaries hold theirs, where git can be asked.
 build: need
-	go build -o bin/ ./recipe ./report
+	go build -buildvcs=$$(git status --porcelain >/dev/null 2>&1 && echo auto || echo false) -o bin/ ./recipe ./report
 
 need:
 	@scripts/need.sh

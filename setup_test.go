@@ -131,3 +131,59 @@ func TestPluginScript(t *testing.T) {
 		})
 	}
 }
+
+// `make build` puts the commit into the binaries, which are run in other folders, also where GOFLAGS turns that off for every build;
+// where git knows of no commit it builds all the same.
+func TestBuildRecordsTheCommit(t *testing.T) {
+	for _, name := range []string{"git", "make"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("no %s on this machine", name)
+		}
+	}
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		why, goflags string
+		repository   bool
+	}{
+		{"no flags", "", true},
+		{"builds record nothing by default, as on machines where another's files are built", "-buildvcs=false", true},
+		{"a copy without git", "", false},
+	} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{
+			"Makefile": string(makefile), "go.mod": "module teamtalk\n\ngo 1.26.0\n", "scripts/need.sh": "#!/bin/sh\n", ".gitignore": "bin/\n",
+			"recipe/main.go": "package main\n\nfunc main() {}\n", "report/main.go": "package main\n\nfunc main() {}\n",
+		} {
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run := func(command ...string) string {
+			cmd := exec.Command(command[0], command[1:]...)
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "GOFLAGS="+c.goflags, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %q: %v\n%s", c.why, command, err, out)
+			}
+			return strings.TrimSpace(string(out))
+		}
+		commit := ""
+		if c.repository {
+			run("git", "init", "-q")
+			run("git", "add", ".")
+			run("git", "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "first")
+			commit = run("git", "rev-parse", "HEAD")
+		}
+		run("make", "build")
+		if info := run("go", "version", "-m", "bin/recipe"); strings.Contains(info, "vcs.revision="+commit) != c.repository {
+			t.Errorf("%s: commit %q, want it in %t:\n%s", c.why, commit, c.repository, info)
+		}
+	}
+}

@@ -57,9 +57,12 @@ func (l *Lab) environment() artifact.Env {
 	return e
 }
 
-// commit is the program's: what the build recorded, else what TEAMTALK_COMMIT says, else that of the working tree that this
+// commit is the program's: what TEAMTALK_COMMIT says, else what the build recorded, else that of the working tree that this
 // process runs in, if it is this project's; else empty. A tree with changes or new files is dirty.
 func commit() (rev string, dirty bool) {
+	if rev = os.Getenv("TEAMTALK_COMMIT"); rev != "" { // of a binary that holds none and was carried away from its working tree
+		return strings.CutSuffix(rev, "-dirty")
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			switch s.Key {
@@ -72,9 +75,6 @@ func commit() (rev string, dirty bool) {
 	}
 	if rev != "" {
 		return rev, dirty
-	}
-	if rev = os.Getenv("TEAMTALK_COMMIT"); rev != "" { // a binary that was carried away from its working tree
-		return strings.CutSuffix(rev, "-dirty")
 	}
 	return workingTree()
 }
