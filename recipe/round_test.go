@@ -66,6 +66,47 @@ func TestRoundFinishesWhatWasStopped(t *testing.T) {
 	}
 }
 
+// An attempt is noted once in a run's ledger.
+func TestRoundRefusesWhatIsNoted(t *testing.T) {
+	for _, c := range []struct {
+		why, first, second string // RUN and OTHER are folders, of two attempts
+		want               string // "" if it is noted
+	}{
+		{"the same command", "-changed longer -of OTHER", "-changed longer -of OTHER", "is noted already, as round 3 (longer)"},
+		{"in other words", "-changed longer -of OTHER", "-changed wider -of OTHER", "is noted already, as round 3 (longer)"},
+		{"the run itself", "-changed longer -of RUN", "-changed longer -of RUN", "is noted already, as round 3 (longer)"},
+		{"another attempt", "-changed longer -of OTHER", "-changed longer -of RUN", ""},
+		{"attempts without a run, of which only the words are known", "-changed longer", "-changed longer", ""},
+	} {
+		dir, other := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "other")
+		for at, o := range map[string]artifacttest.Options{dir: {Tasks: 4, Steps: 2}, other: {Tasks: 4, Steps: 3}} {
+			if err := artifacttest.Write(at, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := len(load(t, dir).Rounds); n != 2 {
+			t.Fatalf("%d attempts to begin with, want 2", n)
+		}
+		in := func(flags string) []string {
+			return strings.Fields(strings.NewReplacer("RUN", dir, "OTHER", other).Replace("round " + flags + " RUN"))
+		}
+		if code, out, log := recipe(t, in(c.first)...); code != 0 {
+			t.Fatalf("%s: the first: exit code %d: %s%s", c.why, code, out, log)
+		}
+		code, _, log := recipe(t, in(c.second)...)
+		rounds := 4
+		if c.want != "" {
+			rounds = 3
+		}
+		if (code == 0) != (c.want == "") || !strings.Contains(log, c.want) {
+			t.Errorf("%s: exit code %d, want %q in what it says:\n%s", c.why, code, c.want, log)
+		}
+		if n := len(load(t, dir).Rounds); n != rounds {
+			t.Errorf("%s: %d attempts, want %d", c.why, n, rounds)
+		}
+	}
+}
+
 // load reads a run, which is held against its manifest.
 func load(t *testing.T, dir string) *artifact.Record {
 	t.Helper()

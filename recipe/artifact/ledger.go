@@ -14,7 +14,7 @@ const stagedLedger = tempPrefix + RoundsFile
 
 // Note adds an attempt to the Climb ledger of the run in dir, numbered after the last one. A sealed run is held against its manifest
 // first, and its manifest then names the longer ledger and is otherwise the one that was sealed: the ledger, alone of a run's files, goes on
-// after the run. Where a process was stopped in the middle of that, Note fails with a [FaultsError] until [FinishNote].
+// after the run. An attempt is known by its plan, and one that is in the ledger already is refused. Where a process was stopped in the middle of that, Note fails with a [FaultsError] until [FinishNote].
 func Note(dir string, rd Round) error {
 	if rd.Changed == "" {
 		return errors.New("artifact: an attempt is noted with what was changed; expected a text")
@@ -22,6 +22,12 @@ func Note(dir string, rd Round) error {
 	rec, err := Load(os.DirFS(dir))
 	if err != nil {
 		return err
+	}
+	for _, old := range rec.Rounds {
+		if rd.Plan != "" && rd.Plan == old.Plan { // whatever either says was changed
+			return fmt.Errorf("artifact: the attempt with plan %.12s is noted already, as round %d (%s); expected one that is not in the ledger: an attempt is noted once, in whatever words",
+				rd.Plan, old.Round, old.Changed)
+		}
 	}
 	rd.Round = 1
 	if n := len(rec.Rounds); n > 0 {
