@@ -44,8 +44,8 @@ func (e *LostManifestError) Error() string {
 }
 
 // Create makes the folder dir, which must not exist, and writes the plan and the first session's environment. It fails for a plan
-// that is not valid.
-func Create(dir string, plan experiment.Plan, env Env) (*Run, error) {
+// that is not valid. What it made of the folder before a failure, on a full disk for one, it takes away again.
+func Create(dir string, plan experiment.Plan, env Env) (run *Run, err error) {
 	if err := plan.Validate(); err != nil {
 		return nil, err
 	}
@@ -62,6 +62,14 @@ func Create(dir string, plan experiment.Plan, env Env) (*Run, error) {
 		return nil, fmt.Errorf("artifact: %w", err)
 	}
 	r := &Run{dir: dir, plan: plan, hash: hash}
+	defer func() {
+		if err != nil {
+			run = nil
+			for _, made := range []string{ExperimentFile, EnvFile, EvalDir, ""} { // the plan first: without it this is no run
+				_ = os.Remove(r.path(made)) // no folder with anything else in it
+			}
+		}
+	}()
 	if err := os.Mkdir(filepath.Join(dir, EvalDir), 0o755); err != nil {
 		return nil, fmt.Errorf("artifact: %w", err)
 	}
@@ -84,6 +92,10 @@ func Create(dir string, plan experiment.Plan, env Env) (*Run, error) {
 func Open(dir string) (*Run, error) {
 	r := &Run{dir: dir}
 	raw, err := os.ReadFile(r.path(ExperimentFile))
+	if st, failed := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && failed == nil && st.IsDir() {
+		return nil, fmt.Errorf("artifact: %s is not a run folder: expected the plan, %s, in it, found none; if it is what a process left that was stopped while it began a run, it holds no result: remove it and begin anew, or give the folder of a run",
+			dir, ExperimentFile)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("artifact: %s is not a run folder: %w", dir, err)
 	}
