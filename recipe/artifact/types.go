@@ -117,7 +117,9 @@ type Rollout struct {
 	PromptTokens   int     `json:"prompt_tokens"`
 	Advantage      float64 `json:"advantage"`
 	SumLogpSampler float64 `json:"sum_logp_sampler"` // log-probability of the whole reply, nats
-	SumLogpTrainer float64 `json:"sum_logp_trainer"` // the same tokens in the training graph; 0 where the row needed none
+	// SumLogpTrainer is that of the same tokens in the training graph; null where the row needed none, for which files of earlier
+	// versions have 0.
+	SumLogpTrainer *float64 `json:"sum_logp_trainer"`
 }
 
 // Phase is one line of phases.jsonl: what it cost. A phase that several runs shared (lockstep) names them all. Phases of worker

@@ -143,13 +143,15 @@ func (l *loop) learn(steps []*stepOf) error {
 
 // scored records what the trainer saw of completion j, whose predictions stand in scores from number from on.
 func (s *stepOf) scored(j int, scores Scores, from int) {
+	sum := 0.0
 	for c, sampled := range s.completions[j].LogProbs {
 		trained := float64(scores.Logp[from+c])
 		s.loss += float64(scores.Loss[from+c])
-		s.rollouts[j].SumLogpTrainer += trained
+		sum += trained
 		d := math.Abs(trained - float64(sampled))
 		s.difference.sum += d
 		s.difference.max = max(s.difference.max, d)
 		s.difference.n++
 	}
+	s.rollouts[j].SumLogpTrainer = &sum
 }

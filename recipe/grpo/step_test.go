@@ -1,11 +1,13 @@
 package grpo
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
 
+	"teamtalk/model"
 	"teamtalk/model/backend"
 	"teamtalk/model/backend/backendtest"
 	"teamtalk/recipe/artifact"
@@ -261,4 +263,30 @@ func TestLearningScattersNothing(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The trainer's log-probability of a reply is recorded where it computed one, and null where it had none to compute: 0 would be that
+// of a certain reply.
+func TestScored(t *testing.T) {
+	for _, c := range []struct {
+		why    string
+		scored bool
+		want   string
+	}{
+		{"trained on", true, `"sum_logp_trainer":-1.5`},
+		{"without advantage, so in no pass", false, `"sum_logp_trainer":null`},
+	} {
+		s := &stepOf{rollouts: make([]artifact.Rollout, 1), completions: []model.Completion{{LogProbs: []float32{-1, -0.5}}}}
+		if c.scored {
+			s.scored(0, Scores{Logp: []float32{9, -1, -0.5}, Loss: make([]float32, 3)}, 1)
+		}
+		raw, err := json.Marshal(s.rollouts[0])
+		if err != nil || !strings.Contains(string(raw), c.want) {
+			t.Errorf("%s: %s, error %v, want %s", c.why, raw, err, c.want)
+		}
+	}
+	var old artifact.Rollout
+	if err := json.Unmarshal([]byte(`{"sum_logp_trainer":0}`), &old); err != nil || old.SumLogpTrainer == nil || *old.SumLogpTrainer != 0 {
+		t.Errorf("a line of an earlier version: %v, error %v, want 0 as it stands there", old.SumLogpTrainer, err)
+	}
 }

@@ -31,7 +31,13 @@ func TestARunAloneAndAmongOthers(t *testing.T) {
 		if x.TaskSHA256 != y.TaskSHA256 || x.Text != y.Text || x.Tokens != y.Tokens || x.FinishReason != y.FinishReason || x.Advantage != y.Advantage {
 			t.Errorf("rollout %d is\n%q\nalone, and\n%q\namong others", i, x.Text, y.Text)
 		}
-		for _, d := range []float64{x.SumLogpSampler - y.SumLogpSampler, x.SumLogpTrainer - y.SumLogpTrainer} {
+		differ := []float64{x.SumLogpSampler - y.SumLogpSampler}
+		if (x.SumLogpTrainer == nil) != (y.SumLogpTrainer == nil) {
+			t.Errorf("rollout %d was trained on alone or among others, and not both times", i)
+		} else if x.SumLogpTrainer != nil {
+			differ = append(differ, *x.SumLogpTrainer-*y.SumLogpTrainer)
+		}
+		for _, d := range differ {
 			if !(math.Abs(d) <= 1e-5*float64(x.Tokens)) {
 				t.Errorf("rollout %d: log-probabilities of %d tokens differ by %g, alone and among others", i, x.Tokens, d)
 			}

@@ -277,7 +277,7 @@ func (w *world) train(run *artifact.Run, r experiment.Run) error {
 			for g := range group {
 				group[g].Advantage = float64(*group[g].Verdict.Reward) - mean
 				group[g].SumLogpSampler = -0.3 * float64(group[g].Tokens)
-				group[g].SumLogpTrainer = group[g].SumLogpSampler
+				group[g].SumLogpTrainer = &group[g].SumLogpSampler
 			}
 			rs = append(rs, group...)
 		}
