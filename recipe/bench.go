@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -32,11 +31,8 @@ func runBench(ctx context.Context, args []string, _ io.Reader, stdout, stderr io
 	only := f.String("only", "", "`lines` to measure, with commas, of "+strings.Join(bench.Names(), ","))
 	rows := f.String("rows", "", "`shapes` of the gradient passes, rows x tokens of all runs together, with commas (default 8x704,4x1024; mini 16x192)")
 	out := f.String("json", "", "`file` to write the measurements to")
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return usageError{err}
+	if help, err := parseFlags(f, args); help || err != nil {
+		return err
 	}
 	if f.NArg() > 0 {
 		return usagef("unexpected argument %q: expected flags", f.Arg(0))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -56,10 +55,8 @@ func runGenerate(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	flags.Float64Var(&s.topP, "top_p", 0.95, "draw from the likeliest ids that together have this `probability`; 1 is all")
 	flags.IntVar(&s.maxTokens, "max_tokens", 0, "most new `ids` (default: 512, or half of the model's positions if that is less)")
 	flags.Int64Var(&s.seed, "seed", 1, "`seed` of the noise")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return nil
-	} else if err != nil {
-		return usageError{err}
+	if help, err := parseFlags(flags, args); help || err != nil {
+		return err
 	}
 	set := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { set[f.Name] = true })

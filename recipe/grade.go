@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -24,10 +23,8 @@ func runGrade(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 		flags.PrintDefaults()
 	}
 	boxed := flags.Bool("boxed", false, `pay an answer in \boxed{} only, and no "#### 42", "answer is 42" or last number`)
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return nil
-	} else if err != nil {
-		return usageError{err}
+	if help, err := parseFlags(flags, args); help || err != nil {
+		return err
 	}
 	if flags.NArg() > 0 {
 		return usagef("grade: unexpected argument %q: the lines are read from standard input", flags.Arg(0))

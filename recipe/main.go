@@ -8,6 +8,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -45,6 +46,25 @@ func (e usageError) Unwrap() error { return e.error }
 
 // usagef makes a usageError.
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// parseFlags reads a command's flags. help says that -h was among them: the usage is printed, and there is nothing else to do. A
+// mistake is a usageError of one line; the flag package alone would print it twice, with the whole usage between.
+func parseFlags(f *flag.FlagSet, args []string) (help bool, err error) {
+	out, usage := f.Output(), f.Usage
+	f.SetOutput(io.Discard)
+	f.Usage = func() {}
+	err = f.Parse(args)
+	f.SetOutput(out)
+	f.Usage = usage
+	if errors.Is(err, flag.ErrHelp) {
+		usage()
+		return true, nil
+	}
+	if err != nil {
+		return false, usagef("%w (-h lists the flags and what they take)", err)
+	}
+	return false, nil
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -45,11 +44,8 @@ func runPilot(ctx context.Context, args []string, _ io.Reader, stdout, stderr io
 	kind := f.String("backend", "auto", "`auto`, cuda, xla-cpu or go")
 	tasks := f.Int("tasks", 60, "train `problems` to ask, none of them among the experiment's")
 	samples := f.Int("samples", 2, "replies to each")
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return usageError{err}
+	if help, err := parseFlags(f, args); help || err != nil {
+		return err
 	}
 	if *path == "" || *folder == "" || f.NArg() == 0 {
 		return usagef("usage: recipe pilot -model .. -data .. PROMPT.txt ..: expected a model, the data and a file for each candidate system message")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -24,11 +23,8 @@ func runRound(_ context.Context, args []string, _ io.Reader, stdout, stderr io.W
 	}
 	changed := f.String("changed", "", "`what` was changed in the attempt, and why")
 	of := f.String("of", "", "the attempt's own run `folder`, from which its value is taken; without it the attempt has none")
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return usageError{err}
+	if help, err := parseFlags(f, args); help || err != nil {
+		return err
 	}
 	if f.NArg() != 1 || *changed == "" {
 		return usagef("usage: " + roundUsage + ": expected what was changed and one run folder")

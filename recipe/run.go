@@ -55,11 +55,8 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 	f.IntVar(&o.StopAfter, "stop-after", 0, "stop after this many steps with a checkpoint, as Ctrl-C would")
 	f.BoolVar(&o.PlanOnly, "plan", false, "write the plan for -backend and stop; -resume goes on with it, on another machine too")
 	f.BoolVar(&self, "selftest", false, "test the grader, the talk counter and the model on this machine, and stop")
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return usageError{err}
+	if help, err := parseFlags(f, args); help || err != nil {
+		return err
 	}
 	if f.NArg() > 0 {
 		return usagef("unexpected argument %q: expected flags, or a command first", f.Arg(0))
@@ -118,8 +115,11 @@ func checkFlags(f *flag.FlagSet, o *lab.Options, seeds string) error {
 	if !set["processes"] {
 		o.Processes = lab.PerGPU
 	}
-	if o.PlanOnly && (set["resume"] || o.Backend == backend.Auto) {
-		return usagef("-plan: expected a new run, and the -backend that will run it, without -resume")
+	if o.PlanOnly && set["resume"] {
+		return usagef("-plan: expected a new run, found -resume %s, whose plan is written: leave one of the two out", o.Resume)
+	}
+	if o.PlanOnly && o.Backend == backend.Auto {
+		return usagef("-plan needs -backend: a plan is for the backend that will run it, which may be on another machine; expected cuda, xla-cpu or go")
 	}
 	if set["resume"] {
 		return checkResume(o.Resume, set)

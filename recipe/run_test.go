@@ -68,6 +68,9 @@ func TestExitCodes(t *testing.T) {
 		{"-no-such-flag", 2, []string{"flag provided but not defined: -no-such-flag"}},
 		{"-steps many", 2, []string{`invalid value "many" for flag -steps`}},
 		{"train", 2, []string{`unknown command "train"`, "grade", "score"}},
+		{"-steps 99999999999999999999", 2, []string{`invalid value "99999999999999999999" for flag -steps: value out of range (-h lists the flags and what they take)`}},
+		{"score -temperature warm", 2, []string{`invalid value "warm" for flag -temperature`}},
+		{"bench -repeat x", 2, []string{`invalid value "x" for flag -repeat`}},
 		{"-steps 3 now", 2, []string{`unexpected argument "now"`}},
 		{"-steps 0", 2, []string{"-steps 0: expected 1 or more"}},
 		{"-lockstep -1", 2, []string{"-lockstep -1: expected 1 or more"}},
@@ -99,8 +102,9 @@ func TestExitCodes(t *testing.T) {
 		{"-test-samples -1", 2, []string{"expected a whole number, 0 or more"}},
 		{"-test-samples 1", 2, []string{"the preset mini has no test split beyond its held-out problems"}},
 		{"-resume " + complete + " -test-samples 0", 2, []string{"-test-samples cannot be changed with -resume"}},
-		{"-plan", 2, []string{"-plan: expected a new run, and the -backend that will run it"}},
-		{"-plan -backend go -resume " + complete, 2, []string{"-plan: expected a new run"}},
+		{"-plan", 2, []string{"-plan needs -backend: a plan is for the backend that will run it", "expected cuda, xla-cpu or go"}},
+		{"-plan -backend auto", 2, []string{"-plan needs -backend"}},
+		{"-plan -backend go -resume " + complete, 2, []string{"-plan: expected a new run, found -resume " + complete}},
 		{"-resume=", 2, []string{"-resume is empty"}},
 		{"-resume " + complete + " -steps 80", 2, []string{"-steps cannot be changed with -resume: the plan in " + complete + " fixes it"}},
 		{"-resume " + complete + " -arm recipe", 2, []string{"-arm cannot be changed"}},
@@ -137,6 +141,9 @@ func TestExitCodes(t *testing.T) {
 			if !strings.Contains(out+log, w) {
 				t.Errorf("recipe %s says\n%s%s\nwant %q", c.args, out, log, w)
 			}
+		}
+		if c.code == 2 && strings.Count(log, "\n") != 1 {
+			t.Errorf("recipe %s: a mistake in the flags takes more than one line:\n%s", c.args, log)
 		}
 		if c.code != 0 && out != "" {
 			t.Errorf("recipe %s fails and writes to standard output: %q", c.args, out)

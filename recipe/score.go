@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -27,10 +26,8 @@ func runScore(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	var m modelFlags
 	m.register(flags)
 	temperature := flags.Float64("temperature", 1, "divide logits by this `number` above 0")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return nil
-	} else if err != nil {
-		return usageError{err}
+	if help, err := parseFlags(flags, args); help || err != nil {
+		return err
 	}
 	if flags.NArg() > 0 {
 		return usagef("score: unexpected argument %q: the lines are read from standard input", flags.Arg(0))

@@ -21,11 +21,8 @@ func runSeal(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 		f.PrintDefaults()
 	}
 	because := f.String("because", "", "`why` the run will not be finished, or is sealed again after its manifest was lost; it stands on every page made of the run")
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return usageError{err}
+	if help, err := parseFlags(f, args); help || err != nil {
+		return err
 	}
 	if f.NArg() != 1 || *because == "" {
 		return usagef("usage: " + sealUsage + ": expected a reason and one run folder")

@@ -30,10 +30,8 @@ func runTokenize(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	model := flags.String("model", "", "Hugging Face `folder` or GGUF file whose tokenizer is used (required)")
 	decode := flags.Bool("decode", false, "turn ids into text")
 	special := flags.Bool("special", false, "read the spelling of control tokens (<|im_end|>) in a text as those tokens; with -decode, write it. Without it they stay text, and -decode leaves them out")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return nil
-	} else if err != nil {
-		return usageError{err}
+	if help, err := parseFlags(flags, args); help || err != nil {
+		return err
 	}
 	if *model == "" {
 		return usagef("tokenize: -model is missing: give a Hugging Face folder or a GGUF file")

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -34,7 +35,13 @@ type ggufFile struct {
 // of metadata, the metadata, the table of tensors; then, aligned, the data. Lengths are held against the bytes that are
 // left in the file before memory is taken for them.
 func parseGGUF(r io.ReaderAt, size int64) (*ggufFile, error) {
+	if size == 0 {
+		return nil, errors.New("the file is empty (0 bytes), want one that begins with \"GGUF\": get it again, its copy or download was cut off")
+	}
 	g := &ggufReader{r: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), 1<<16), left: size}
+	if size < 4 {
+		return nil, fmt.Errorf("the file has %d bytes, want one that begins with \"GGUF\": get it again, its copy or download was cut off", size)
+	}
 	if magic := string(g.bytes(4)); magic != "GGUF" {
 		return nil, fmt.Errorf("begins with %q, want \"GGUF\": not a GGUF file", magic)
 	}

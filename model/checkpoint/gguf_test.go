@@ -266,6 +266,8 @@ func TestGGUFRefuses(t *testing.T) {
 		want   string
 	}{
 		{"another file", func(b *ggufBuilder) { b.magic = "GGML" }, `begins with "GGML"`},
+		{"an empty file", func(b *ggufBuilder) { b.cut = len(b.bytes()) }, "the file is empty (0 bytes), want one that begins with \"GGUF\""},
+		{"three bytes", func(b *ggufBuilder) { b.cut = len(b.bytes()) - 3 }, "the file has 3 bytes, want one that begins with \"GGUF\""},
 		{"an older version", func(b *ggufBuilder) { b.version = 2 }, "version 2, want 3"},
 		{"a truncated file", func(b *ggufBuilder) { b.cut = 1 }, "tensor output_norm.weight: 64 bytes"},
 		{"a hundred bytes of a header", func(b *ggufBuilder) { b.cut = len(b.bytes()) - 100 }, "truncated"},

@@ -33,7 +33,7 @@ func fetchProblems(ctx context.Context, dir, baseURL string, want Hashes, getter
 		err := getter.Get(ctx, fetch.File{URL: strings.TrimRight(baseURL, "/") + "/" + f.name, Path: filepath.Join(dir, f.name), SHA256: f.sha256})
 		switch {
 		case fetch.Unreachable(err):
-			return fmt.Errorf("GSM8K: cannot reach %s: %w: where there is a network, get %s and %s from %s, and pass their folder as the data",
+			return fmt.Errorf("GSM8K: cannot reach %s: %w: on a machine with a network, get %s and %s from %s, copy their folder here, and pass it as the data",
 				baseURL, err, GSM8KTrainFile, GSM8KTestFile, GSM8KSource)
 		case err != nil:
 			return fmt.Errorf("GSM8K: %w", err)

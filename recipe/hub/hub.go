@@ -179,7 +179,7 @@ func complete(dir string) bool {
 }
 
 func byHand(name string) string {
-	return fmt.Sprintf("where there is a network, get the files of %s (`hf download %s`), and pass their folder as the model", name, name)
+	return fmt.Sprintf("on a machine with a network, get the files of %s (`hf download %s`), copy their folder here, and pass it as the model", name, name)
 }
 
 // explain says what to do about a download that failed.
@@ -189,7 +189,7 @@ func (h *Hub) explain(name, revision string, err error) error {
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case fetch.Unreachable(err):
-		return fmt.Errorf("cannot reach %s for %s: %w: without a network, %s", h.Endpoint, name, err, byHand(name))
+		return fmt.Errorf("cannot reach %s for %s: %w: %s", h.Endpoint, name, err, byHand(name))
 	case !errors.As(err, &status):
 		return fmt.Errorf("model %s: %w", name, err)
 	}

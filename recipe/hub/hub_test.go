@@ -165,9 +165,9 @@ func TestRefusals(t *testing.T) {
 			f.refuse = func(*http.Request) (int, string) { return 429, "" }
 		}, []string{"asks to wait"}},
 		{"no network", testName, func(f *fakeHub, h *Hub) { f.Close() },
-			[]string{"cannot reach", "pass their folder as the model"}},
+			[]string{"cannot reach", ": on a machine with a network, get the files of ", "pass it as the model"}},
 		{"told to stay offline", testName, func(f *fakeHub, h *Hub) { h.Offline = true },
-			[]string{"HF_HUB_OFFLINE", "no complete copy", "pass their folder"}},
+			[]string{"HF_HUB_OFFLINE", "no complete copy", "copy their folder here, and pass it as the model"}},
 		{"not a hub", testName, func(f *fakeHub, h *Hub) { f.noCommit = true }, []string{"does not answer as a Hugging Face hub", "HF_ENDPOINT"}},
 		{"nothing to check the weights by", testName, func(f *fakeHub, h *Hub) {
 			f.etag = func(file, tag string) string {
