@@ -210,6 +210,12 @@ func TestPlantedFaultsAreCaughtByName(t *testing.T) {
 				return l
 			})
 		}, "holdout_not_trained", "trained on task 25 of the test split"},
+		{"an attempt that was taken out of the ledger", "rounds.jsonl", func(d string) error {
+			return artifacttest.EditLines(d, "rounds.jsonl", func(l [][]byte) [][]byte { return l[1:] })
+		}, "ledger", "line 1 of rounds.jsonl is attempt 2; expected 1"},
+		{"an attempt that nobody can read, which is skipped", "rounds.jsonl", func(d string) error {
+			return artifacttest.EditLines(d, "rounds.jsonl", func(l [][]byte) [][]byte { l[0] = l[0][1:]; return l })
+		}, "ledger", "line 1 of rounds.jsonl is attempt 2; expected 1"},
 	} {
 		dir := synthetic(t, artifacttest.Options{})
 		if err := c.plant(dir); err != nil {
@@ -427,5 +433,30 @@ func TestGroupScaledAdvantages(t *testing.T) {
 	rec.Plan.Training.ScaleRewards = "none"
 	if f := advantages(rec); f.status != artifact.Fail {
 		t.Error("scaled advantages passed as plain ones")
+	}
+}
+
+// Attempts are numbered as recipe round numbers them: from one on, each after the last.
+func TestLedger(t *testing.T) {
+	for _, c := range []struct {
+		why    string
+		rounds []int
+		want   artifact.Status
+	}{
+		{"one attempt", []int{1}, artifact.Pass},
+		{"several", []int{1, 2, 3}, artifact.Pass},
+		{"one is missing among them", []int{1, 3, 4, 5}, artifact.Fail},
+		{"the first is missing", []int{2, 3}, artifact.Fail},
+		{"two have one number", []int{1, 2, 2}, artifact.Fail},
+		{"they stand in another order", []int{2, 1}, artifact.Fail},
+		{"nothing is noted", nil, artifact.NotRun},
+	} {
+		rec := &artifact.Record{}
+		for _, n := range c.rounds {
+			rec.Rounds = append(rec.Rounds, artifact.Round{Round: n})
+		}
+		if f := ledger(rec); f.status != c.want {
+			t.Errorf("%s: %s: %s", c.why, f.status, f.value)
+		}
 	}
 }

@@ -65,6 +65,7 @@ func rules(s Subject) []rule {
 			c.Sessions = append(c.Sessions, other)
 			return c
 		}},
+		{"ledger", "The ledger's attempts are numbered without a gap", "", ledger, "the last attempt numbered one higher", plantGap},
 		{"recorded_checks", "Every check that only the trainer can make is recorded", "", recordedChecks, "the check of contamination left out", plantLostCheck},
 	}
 }
