@@ -15,6 +15,8 @@ func rules(s Subject) []rule {
 		{"all_graded", "Every reply has a grade, and every task all its samples", "lambert2025evaluation", allGraded, "one reply without a grade", func(rec *artifact.Record) *artifact.Record {
 			return withReplies(rec, func(rs []artifact.Reply) { rs[0].Verdict.Reward = nil })
 		}},
+		{"evaluations_differ", "No two evaluations hold the same replies", "", evaluationsDiffer, "one evaluation's replies in place of another's", plantCopiedEvaluation},
+		{"samples_differ", "No sample of an evaluation is a copy of another", "", samplesDiffer, "the last sample of every task replaced by the one before it", plantRepeatedSample},
 		{"disjoint_text", "No held-out question is a train question, compared by text", "lambert2025evaluation", disjointText, "the first held-out task among the train tasks, under another number", plantLeak},
 		{"holdout_pinned", "The holdout was fixed before training", "lambert2025evaluation", holdoutPinned, "another gold answer for the first held-out task", plantGold},
 		{"holdout_not_trained", "No rollout is on a held-out task", "lambert2025evaluation", holdoutNotTrained, "one rollout on a held-out task, under a train number", plantTrainedHoldout},
