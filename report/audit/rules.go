@@ -69,6 +69,7 @@ func rules(s Subject) []rule {
 		}},
 		{"ledger", "The ledger's attempts are numbered without a gap", "", ledger, "the last attempt numbered one higher", plantGap},
 		{"recorded_checks", "Every check that only the trainer can make is recorded", "", recordedChecks, "the check of contamination left out", plantLostCheck},
+		{"recorded_values", "What the trainer's checks say fits the plan, the replies and their own outcome", "", recordedValues, "a digit more in the number of shared texts of a check that passed", plantShared},
 	}
 }
 

@@ -71,11 +71,13 @@ func Write(dir string, o Options) error {
 	}
 	checks := []artifact.Check{
 		{ID: "contamination", Title: "No run of 13 words is shared between train and holdout", Source: "lambert2025evaluation", Status: artifact.Pass,
-			Value: "0 shared runs", Control: artifact.Control{Planted: "one held-out problem in upper case among the train problems", Caught: true}},
+			Value:   fmt.Sprintf("0 shared, %d held-out texts compared with %d train texts", len(plan.Data.Holdout.Tasks), len(plan.Data.Train.Tasks)),
+			Control: artifact.Control{Planted: "one held-out problem in upper case among the train problems", Caught: true}},
 	}
 	if plan.Evaluation.Test != nil {
 		checks = append(checks, artifact.Check{ID: "contamination-test", Title: "No run of 13 words is shared between train and the test split", Source: "lambert2025evaluation", Status: artifact.Pass,
-			Value: "0 shared runs", Control: artifact.Control{Planted: "one problem of the test split in upper case among the train problems", Caught: true}})
+			Value:   fmt.Sprintf("0 shared, %d test texts compared with %d train texts", len(plan.Data.Test.Tasks), len(plan.Data.Train.Tasks)),
+			Control: artifact.Control{Planted: "one problem of the test split in upper case among the train problems", Caught: true}})
 	}
 	checks = append(checks, artifact.Check{
 		ID: "determinism", Title: "The same seed gives the same bytes", Status: artifact.NotRun, Value: "no second run was made",
