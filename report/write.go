@@ -39,8 +39,8 @@ Says whether a report is what its artifacts give today, byte for byte, and which
 `,
 	"lint": `usage: go run ./report lint [flags] [runs/NAME]
 
-Finds, in the report's text and in learned.md, numbers that are bound to nothing, bindings that do not give what stands there, dead references and
-figures without a description. Exit 0: none; 1: found, each with its line. Without a name it takes the newest complete run.
+Finds, in the report's text and in learned.md, numbers that are bound to nothing (in digits, and quantities in words such as "ten percent", "twofold" or
+"half of"; other number words are not read), bindings that do not give what stands there, dead references and figures without a description. Exit 0: none; 1: found, each with its line. Without a name it takes the newest complete run.
 
 `,
 	"verify": `usage: go run ./report verify [flags] [runs/NAME]

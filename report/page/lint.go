@@ -26,6 +26,7 @@ type Kind string
 // The kinds of problem.
 const (
 	NakedNumber    Kind = "naked number"        // a digit that no claim, citation, code or label covers
+	NumberInWords  Kind = "number in words"     // a quantity that is written out, which a binding would have given in digits
 	WrongClaim     Kind = "claim is not there"  // claims.json says a text stands here, and another does
 	DeadReference  Kind = "dead reference"      // a citation without an entry
 	UnusedEntry    Kind = "uncited reference"   // an entry that nothing cites
@@ -35,19 +36,29 @@ const (
 	UnfinishedText Kind = "unfinished"
 )
 
-// Digits that are part of a name, not a number that was measured.
-var names = regexp.MustCompile(`pass@[0-9]+|\b(Table|Figure) [0-9]+\b|\bGSM8K\b|\bSHA-256\b|\bUTF-8\b|\bQwen2(\.5)?\b`)
+// Digits and number words that are part of a name, not a number that was measured. "Four times in five" is the power that designs are computed
+// for.
+var names = regexp.MustCompile(`pass@[0-9]+|\bfour times in five\b|\b(Table|Figure) [0-9]+\b|\bGSM8K\b|\bSHA-256\b|\bUTF-8\b|\bQwen2(\.5)?\b`)
 
 var (
-	citation   = regexp.MustCompile(`\[([0-9]+)\]`)
-	listMark   = regexp.MustCompile(`^\s*[0-9]+\. `)
-	autolink   = regexp.MustCompile(`<https?://[^>]*>`)
-	target     = regexp.MustCompile(`\]\([^)]*\)`)
-	entity     = regexp.MustCompile(`&#[0-9]+;`)
-	digits     = regexp.MustCompile(`[0-9][0-9.,%]*`)
-	image      = regexp.MustCompile(`^!\[(.*)\]\([^)]*\)$`)
+	citation = regexp.MustCompile(`\[([0-9]+)\]`)
+	listMark = regexp.MustCompile(`^\s*[0-9]+\. `)
+	autolink = regexp.MustCompile(`<https?://[^>]*>`)
+	target   = regexp.MustCompile(`\]\([^)]*\)`)
+	entity   = regexp.MustCompile(`&#[0-9]+;`)
+	digits   = regexp.MustCompile(`[0-9][0-9.,%]*`)
+	image    = regexp.MustCompile(`^!\[(.*)\]\([^)]*\)$`)
+	// Only phrases that say how much or how many of: a lone "two" counts things that the text names, and "twice" is as often a setting.
+	quantity = regexp.MustCompile(`(?i)\b(` +
+		`(one|` + counts + `)( and a half)?[ -](percent|per cent|percentage points?)|` +
+		`(` + counts + `)( and a half)? (times|points)|` +
+		`(` + counts + `)-?fold|` +
+		`half of|(an?|one|two|three|four) (half|third|quarter|fifth|sixth|eighth|tenth)s? of)\b`)
 	unfinished = regexp.MustCompile(`\b(TODO|FIXME|TBD|XXX)\b`)
 )
+
+// counts are number words from two on.
+const counts = `two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(thir|four|fif|six|seven|eigh|nine)teen|(twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(-(one|two|three|four|five|six|seven|eight|nine))?|hundred|thousand`
 
 // Lint reads a write-up and its claims and returns every problem, in the order of the text. Fenced blocks are quotations and are not read.
 func Lint(file, md string, claims []Claim) []Problem {
@@ -135,6 +146,9 @@ func (l *linter) line(n int, text string) {
 	rest = blank(citation, rest)
 	for _, m := range digits.FindAllStringIndex(rest, -1) {
 		l.add(n, len([]rune(rest[:m[0]]))+1, NakedNumber, rest[m[0]:m[1]]+", in: "+strings.TrimSpace(text[:min(len(text), 120)]))
+	}
+	for _, m := range quantity.FindAllStringIndex(rest, -1) {
+		l.add(n, len([]rune(rest[:m[0]]))+1, NumberInWords, rest[m[0]:m[1]]+", in: "+strings.TrimSpace(text[:min(len(text), 120)]))
 	}
 	if m := unfinished.FindStringIndex(rest); m != nil {
 		l.add(n, len([]rune(rest[:m[0]]))+1, UnfinishedText, rest[m[0]:m[1]])
@@ -241,7 +255,7 @@ var action = regexp.MustCompile(`\{\{[^}]*\}\}`)
 func LintTemplate(file, text string) []Problem {
 	var out []Problem
 	for _, p := range Lint(file, blank(action, text), nil) {
-		if p.Kind == NakedNumber || p.Kind == UnfinishedText {
+		if p.Kind == NakedNumber || p.Kind == NumberInWords || p.Kind == UnfinishedText {
 			out = append(out, p)
 		}
 	}

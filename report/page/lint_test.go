@@ -56,6 +56,15 @@ func TestLintFinds(t *testing.T) {
 		{"a figure without a caption", "![what it shows](figures/a.svg)\n\nx", nil, []Kind{SilentFigure}},
 		{"a table without a caption", "x\n\n| a |\n|---|\n| b |", nil, []Kind{NamelessTable}},
 		{"an unfinished sentence", "TODO say why", nil, []Kind{UnfinishedText}},
+		{"a percentage in words", "ten percent better, twenty-five per cent worse", nil, []Kind{NumberInWords, NumberInWords}},
+		{"a multiple in words", "twofold, a ten-fold gain, three times as good", nil, []Kind{NumberInWords, NumberInWords, NumberInWords}},
+		{"a share in words", "Half of the runs, a third of the tasks, three quarters of the replies", nil, []Kind{NumberInWords, NumberInWords, NumberInWords}},
+		{"points in words", "by two points", nil, []Kind{NumberInWords}},
+		{"number words that claim no quantity", "one of several, two arms, the first quarter of the steps, many times, a percent sign, at one point, half a sentence, sometimes", nil, nil},
+		{"the power of a design, which is its definition", "a true difference is found four times in five", nil, nil},
+		{"another frequency", "it talks three times in five", nil, []Kind{NumberInWords}},
+		{"a quotation and code", "`half of`\n\n```\nhalf of the apples\n```\n", nil, nil},
+		{"a bound text", "pass is half of it", []Claim{{Text: "half of it", Line: 1, Column: 9, Pointer: "/x"}}, nil},
 		{"characters outside ASCII before a number", "− é 5", nil, []Kind{NakedNumber}},
 	} {
 		got := Lint("x.md", c.md, c.claims)
@@ -77,6 +86,8 @@ func TestLintTemplate(t *testing.T) {
 		{`It is {{b "+3" "contrasts" "primary" "delta"}}.`, ""},
 		{`{{if .X}}It is 13 points.{{else}}{{end}}`, "13"}, // a branch that no run has taken
 		{`{{table "arms"}} in 40 steps`, "40"},
+		{`{{if .X}}It is twofold.{{end}}`, "twofold"},
+		{`Replies are {{b "1" "evals" "a" "tokens"}} times as long.`, ""},
 	} {
 		got := LintTemplate("x.md", c.text)
 		if (len(got) > 0) != (c.want != "") || len(got) > 0 && !strings.Contains(got[0].Text, c.want) {
