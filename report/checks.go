@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -98,29 +97,14 @@ func runLint(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 }
 
 func lintReport(t *target) ([]page.Problem, error) {
-	out := t.out
-	md, err := os.ReadFile(filepath.Join(out, "report.md"))
+	problems, err := page.LintStored(os.DirFS(t.out))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, t.noReport(err)
-	} else if err != nil {
-		return nil, err
 	}
-	raw, err := os.ReadFile(filepath.Join(out, "claims.json"))
-	if err != nil {
-		return nil, err
+	for i := range problems {
+		problems[i].File = filepath.Join(t.out, problems[i].File)
 	}
-	var claims page.Claims
-	if err := json.Unmarshal(raw, &claims); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(out, "claims.json"), err)
-	}
-	problems := page.Lint(filepath.Join(out, "report.md"), string(md), claims.Claims)
-	learned, err := os.ReadFile(filepath.Join(out, "learned.md"))
-	if err == nil {
-		problems = append(problems, page.LintTemplate(filepath.Join(out, "learned.md"), string(learned))...)
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return problems, nil
+	return problems, err
 }
 
 // runVerify computes everything again.

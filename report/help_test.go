@@ -11,6 +11,8 @@ func TestHelpIsTheCommandsOwn(t *testing.T) {
 		{"check", "Exit 0: fresh; 1: stale or edited"},
 		{"lint", "numbers that are bound to nothing"},
 		{"verify", "grades every reply again"},
+		{"verify", "It cannot see who made the replies: a published folder holds no weights"},
+		{"verify", "as report lint does"},
 		{"", "Writes the write-up of a run"},
 	} {
 		args := []string{"-h"}

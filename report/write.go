@@ -46,8 +46,11 @@ Finds, in the report's text and in learned.md, numbers that are bound to nothing
 	"verify": `usage: go run ./report verify [flags] [runs/NAME]
 
 Takes nothing on trust but the run folder: holds every file against the manifest, grades every reply again, computes every number and
-every check again, each check with a planted fault that it has to find, and makes the report again. Exit 0: everything follows; 1: something does not, each with
-what was expected and what was found. It has no key and no model: who rewrites replies, reseals the run and remakes the report leaves a report that follows from those replies.
+every check again, each check with a planted fault that it has to find, reads the stored text as report lint does, and makes the report
+again. Exit 0: everything follows; 1: something does not, each with what was expected and what was found.
+
+It cannot see who made the replies: a published folder holds no weights, and nothing here is signed. Copies of replies it finds, but who rewrites replies,
+or exchanges two runs' evaluations, reseals the run and remakes the report leaves one that follows from those replies.
 
 `,
 }

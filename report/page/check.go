@@ -119,7 +119,8 @@ type Verified struct {
 }
 
 // Verify trusts nothing that was recorded: every file that is here against its checksum, weights included; every check, which grades every reply again
-// and recomputes every logged metric; the report made again and compared; every claim formatted again from report.json, at its place in report.md.
+// and recomputes every logged metric; the report made again and compared; every claim formatted again from report.json, at its place in report.md; the stored text read for
+// numbers that no claim covers.
 func Verify(run, stored fs.FS, o Options) ([]Verified, error) {
 	var out []Verified
 	say := func(ok bool, format string, args ...any) {
@@ -176,6 +177,14 @@ func Verify(run, stored fs.FS, o Options) ([]Verified, error) {
 	}
 	if len(bad) == 0 {
 		say(true, "%d claims are what report.json gives, where claims.json says", n)
+	}
+	switch problems, err := LintStored(stored); {
+	case err != nil:
+		say(false, "lint cannot read the stored report: %v", err)
+	case len(problems) > 0:
+		say(false, "lint finds %d problems in the stored report, first %s; report lint names all", len(problems), problems[0])
+	default:
+		say(true, "lint finds no number that is bound to nothing, and no dead reference, in the stored report")
 	}
 	state, lines := Check(run, stored, o)
 	if state != Fresh {

@@ -15,7 +15,13 @@ import (
 func written(t *testing.T, o artifacttest.Options) (run, out string) {
 	t.Helper()
 	run, out = syntheticRun(t, o), t.TempDir()
-	for name, data := range mustBuild(t, os.DirFS(run), Options{}) {
+	writeFiles(t, out, mustBuild(t, os.DirFS(run), Options{}))
+	return run, out
+}
+
+func writeFiles(t *testing.T, out string, files Files) {
+	t.Helper()
+	for name, data := range files {
 		path := filepath.Join(out, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -24,7 +30,6 @@ func written(t *testing.T, o artifacttest.Options) (run, out string) {
 			t.Fatal(err)
 		}
 	}
-	return run, out
 }
 
 func replace(t *testing.T, dir, path, old, now string) {
@@ -106,6 +111,36 @@ func TestVerify(t *testing.T) {
 	for _, want := range []string{"check regrade: fail: ", "eval/base-recipe.jsonl.gz line", "report.md line", "made again, the report is stale", "claims.json was made from another eval/base-recipe.jsonl.gz"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("verify does not say %q:\n%s", want, all)
+		}
+	}
+}
+
+// A report that was made again from a template with a number typed in is fresh, and all of its claims hold: lint alone sees it.
+func TestVerifyLints(t *testing.T) {
+	const bound = `- The difference was {{b "+3" "contrasts" "primary" "delta"}}.`
+	for _, c := range []struct{ why, learned, says string }{
+		{"every number is bound", bound, ""},
+		{"one is typed in", bound + "\n- It was 13 points.\n", "lint finds 2 problems in the stored report, first report.md:"},
+		{"one is written out", bound + "\n- It grew threefold.\n", "number in words: threefold"},
+	} {
+		run, out := syntheticRun(t, small()), t.TempDir()
+		o := Options{Learned: "## Learned\n\n" + c.learned}
+		writeFiles(t, out, mustBuild(t, os.DirFS(run), o))
+		if err := os.WriteFile(filepath.Join(out, learnedFile), []byte(o.Learned), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		done, err := Verify(os.DirFS(run), os.DirFS(out), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad := ""
+		for _, v := range done {
+			if !v.OK {
+				bad += v.What + "\n"
+			}
+		}
+		if !strings.Contains(bad, c.says) || (bad == "") != (c.says == "") || strings.Count(bad, "\n") > 1 {
+			t.Errorf("%s: verify fails with %q, want %q alone", c.why, bad, c.says)
 		}
 	}
 }

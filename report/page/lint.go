@@ -1,7 +1,10 @@
 package page
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strconv"
@@ -260,6 +263,30 @@ func LintTemplate(file, text string) []Problem {
 		}
 	}
 	return out
+}
+
+// LintStored reads a report's report.md, with its claims, and its learned.md, if there is one.
+func LintStored(stored fs.FS) ([]Problem, error) {
+	md, err := fs.ReadFile(stored, "report.md")
+	if err != nil {
+		return nil, fmt.Errorf("page: %w", err)
+	}
+	raw, err := fs.ReadFile(stored, "claims.json")
+	if err != nil {
+		return nil, fmt.Errorf("page: %w", err)
+	}
+	var claims Claims
+	if err := json.Unmarshal(raw, &claims); err != nil {
+		return nil, fmt.Errorf("page: claims.json: %w", err)
+	}
+	out := Lint("report.md", string(md), claims.Claims)
+	learned, err := fs.ReadFile(stored, learnedFile)
+	if err == nil {
+		out = append(out, LintTemplate(learnedFile, string(learned))...)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("page: %w", err)
+	}
+	return out, nil
 }
 
 // LintProse reads the built-in templates.

@@ -189,8 +189,11 @@ func sections() []string {
 	return out
 }
 
-// learnedSection is the one that Options.Learned replaces.
-const learnedSection = "60-learned.md"
+// learnedSection is the one that Options.Learned replaces; learnedFile is where a report keeps that text.
+const (
+	learnedSection = "60-learned.md"
+	learnedFile    = "learned.md"
+)
 
 // markdown renders every section.
 func (r *writer) markdown(rec *artifact.Record) (string, error) {
