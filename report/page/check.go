@@ -42,6 +42,11 @@ func Check(run, stored fs.FS, o Options) (State, []string) {
 		return CannotTell, []string{"the page shows questions of a data set that is not at hand: give -data"}
 	}
 	now, err := Build(run, o)
+	if err != nil && o.Learned != "" {
+		if without, other := Build(run, Options{Questions: o.Questions}); other == nil { // the run can be read: the template is at fault, or is of another run
+			return CannotTell, unfilled(m, without, err)
+		}
+	}
 	if err != nil {
 		return CannotTell, []string{"the run's artifacts are damaged or cannot be read: " + err.Error(), "Restore what is named from a copy of the run; making the report again fails the same way until then."}
 	}
@@ -73,7 +78,7 @@ func Check(run, stored fs.FS, o Options) (State, []string) {
 	if err := json.Unmarshal(now["manifest.json"], &fresh); err != nil {
 		return CannotTell, []string{err.Error()}
 	}
-	changed := inputChanges(m.Inputs, fresh.Inputs)
+	changed := slices.Concat(inputChanges(m.Inputs, fresh.Inputs), learnedChange(m.Learned, fresh.Learned))
 	if len(changed) == 0 {
 		changed = []string{"no artifact changed since: the report was edited, or another version of this program made it"}
 	}
@@ -110,6 +115,32 @@ func inputChanges(old, now map[string]string) []string {
 		}
 	}
 	return out
+}
+
+// unfilled says that the section Learned cannot be made: because of its template or, where artifacts are not those that the report was made
+// from, because it speaks of what was in those. The files are those of the report without it.
+func unfilled(m Manifest, without Files, err error) []string {
+	lines := []string{learnedFile + " cannot be filled in: " + err.Error()}
+	var now Manifest
+	if json.Unmarshal(without["manifest.json"], &now) == nil {
+		if changed := inputChanges(m.Inputs, now.Inputs); len(changed) > 0 {
+			return slices.Concat(lines, changed, []string{"The run can be read and is not the one that the report was made from: restore it, or correct the template " + learnedFile + "."})
+		}
+	}
+	return append(lines, "Correct the template "+learnedFile+"; the run's artifacts are those that the report was made from.")
+}
+
+// learnedChange says whether the section Learned is not the one that the report was made with; the arguments are its hashes, empty for none.
+func learnedChange(old, now string) []string {
+	switch {
+	case old == now:
+		return nil
+	case old == "":
+		return []string{learnedFile + ": new, the report was made without it"}
+	case now == "":
+		return []string{learnedFile + ": gone, the report was made with it"}
+	}
+	return []string{fmt.Sprintf("%s: changed since the report was made, sha256 %.12s was %.12s", learnedFile, now, old)}
 }
 
 // Verified is one thing that Verify did.

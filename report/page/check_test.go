@@ -82,6 +82,63 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A report made with a section Learned of the reader's own, whose text is changed, taken away or broken: the fault is said to be its.
+func TestCheckNamesLearned(t *testing.T) {
+	const good, other = `- The difference was {{b "+3" "contrasts" "primary" "delta"}}.`, `- It was {{b "+3" "contrasts" "primary" "delta"}}.`
+	for _, c := range []struct {
+		why      string
+		old, now string
+		state    State
+		says     string // empty: nothing
+		not      string
+	}{
+		{"the same", good, good, Fresh, "", ""},
+		{"changed", good, other, Stale, "learned.md: changed since the report was made, sha256 ", "no artifact changed"},
+		{"gone", good, "", Stale, "learned.md: gone, the report was made with it", "no artifact changed"},
+		{"new", "", good, Stale, "learned.md: new, the report was made without it", "no artifact changed"},
+		{"a binding to nothing", good, `{{b "+3" "contrasts" "primary" "dleta"}}`, CannotTell, "learned.md cannot be filled in: ", "Restore what is named"},
+		{"an action that is not closed", good, `{{b "+3"`, CannotTell, "Correct the template learned.md; the run's artifacts are those that the report was made from.", "Restore what is named"},
+		{"a table without its caption", good, "x\n\n| a |\n|---|\n| b |", CannotTell, "learned.md cannot be filled in: page: table ", "Restore what is named"},
+	} {
+		run, out := syntheticRun(t, small()), t.TempDir()
+		section := func(s string) Options {
+			if s == "" {
+				return Options{}
+			}
+			return Options{Learned: "## Learned\n\n" + s + "\n"}
+		}
+		writeFiles(t, out, mustBuild(t, os.DirFS(run), section(c.old)))
+		state, lines := Check(os.DirFS(run), os.DirFS(out), section(c.now))
+		all := strings.Join(lines, "\n")
+		if state != c.state || !strings.Contains(all, c.says) || c.says == "" && all != "" || c.not != "" && strings.Contains(all, c.not) {
+			t.Errorf("%s: %s, want %s with %q and without %q:\n%s", c.why, state, c.state, c.says, c.not, all)
+		}
+	}
+	// Nor does a template fit a run from which what it speaks of was taken out.
+	attempt := Options{Learned: "## Learned\n\nAt first it was {{b \"3\" \"rounds\" 1 \"round\"}}.\n"}
+	cut, page := syntheticRun(t, small()), t.TempDir()
+	writeFiles(t, page, mustBuild(t, os.DirFS(cut), attempt))
+	if err := artifacttest.EditLines(cut, "rounds.jsonl", func(l [][]byte) [][]byte { return l[:1] }); err != nil {
+		t.Fatal(err)
+	}
+	if err := artifacttest.Reseal(cut); err != nil {
+		t.Fatal(err)
+	}
+	if state, lines := Check(os.DirFS(cut), os.DirFS(page), attempt); state != CannotTell || !strings.Contains(strings.Join(lines, "\n"), "artifact rounds.jsonl: changed") || !strings.Contains(lines[len(lines)-1], "is not the one that the report was made from: restore it, or correct the template") {
+		t.Errorf("an attempt that learned.md speaks of was taken out: %s, %q", state, lines)
+	}
+	// A damaged run is not the template's fault, whatever that is.
+	run, out := syntheticRun(t, small()), t.TempDir()
+	writeFiles(t, out, mustBuild(t, os.DirFS(run), Options{}))
+	if err := os.Truncate(filepath.Join(run, "recipe-17/completions.jsonl.gz"), 50); err != nil {
+		t.Fatal(err)
+	}
+	state, lines := Check(os.DirFS(run), os.DirFS(out), Options{Learned: `{{b "+3"`})
+	if all := strings.Join(lines, "\n"); state != CannotTell || !strings.Contains(all, "recipe-17/completions.jsonl.gz: truncated") || strings.Contains(all, "learned.md") {
+		t.Errorf("a damaged run with a broken template: %s\n%s", state, all)
+	}
+}
+
 func TestVerify(t *testing.T) {
 	run, out := written(t, small())
 	done, err := Verify(os.DirFS(run), os.DirFS(out), Options{})

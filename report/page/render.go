@@ -205,7 +205,7 @@ func (r *writer) markdown(rec *artifact.Record) (string, error) {
 			return "", fmt.Errorf("page: %w", err)
 		}
 		if name == learnedSection && r.o.Learned != "" {
-			text = []byte(r.o.Learned)
+			name, text = learnedFile, []byte(r.o.Learned)
 		}
 		t, err := template.New(name).Option("missingkey=error").Funcs(r.funcs()).Parse(string(text))
 		if err != nil {
