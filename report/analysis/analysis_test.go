@@ -202,9 +202,16 @@ func TestNum(t *testing.T) {
 func TestCurveAndCost(t *testing.T) {
 	tr := artifact.TrainingRecord{}
 	for s := 1; s <= 8; s++ {
-		tr.Steps = append(tr.Steps, artifact.Step{Step: s, Values: map[string]float64{Reward: float64(s) / 8, LogpDiff: 0.001 * float64(s%3)}})
-		tr.Rollouts = append(tr.Rollouts, artifact.Rollout{Step: s, Sampled: artifact.Sampled{Text: "7", Talk: artifact.Talk{Talks: s > 4}}},
-			artifact.Rollout{Step: s, Sampled: artifact.Sampled{Text: "3+4=7"}})
+		tr.Steps = append(tr.Steps, artifact.Step{Step: s, Values: map[string]float64{Reward: float64(s) / 8, LogpDiff: 0.001 * float64(s%3), LogpMax: 0.1 * float64(s%4)}})
+		first, second := 1, 0 // in steps 3 and 6 both replies are right, and nothing is learned
+		if s%3 == 0 {
+			second = 1
+		}
+		tr.Rollouts = append(tr.Rollouts, artifact.Rollout{Step: s, Sampled: artifact.Sampled{Text: "7", Talk: artifact.Talk{Talks: s > 4}, Verdict: artifact.Verdict{Reward: artifact.Graded(first)}}},
+			artifact.Rollout{Step: s, Sampled: artifact.Sampled{Text: "3+4=7", Verdict: artifact.Verdict{Reward: artifact.Graded(second)}}},
+			// Two groups of one reward each are no mixed group.
+			artifact.Rollout{Step: s, Prompt: 1, Sampled: artifact.Sampled{Text: "7", Talk: artifact.Talk{Talks: s > 4}, Verdict: artifact.Verdict{Reward: artifact.Graded(0)}}},
+			artifact.Rollout{Step: s, Prompt: 1, Sampled: artifact.Sampled{Text: "3+4=7"}})
 	}
 	c := newCurve(tr)
 	near(t, "reward, first quarter", c.First[Reward], 1.5/8)
@@ -212,7 +219,11 @@ func TestCurveAndCost(t *testing.T) {
 	near(t, "talk at step 5", c.Values[Talk][4], 0.5)
 	near(t, "talk at step 4", c.Values[Talk][3], 0)
 	near(t, "replies without work", c.Last[NoWork], 0.5)
-	near(t, "the largest difference", c.MaxLogpDifference, 0.002)
+	near(t, "the largest mean difference of a step", c.MaxLogpDifference, 0.002)
+	near(t, "the largest difference of a token", c.MaxTokenLogpDifference, 0.3)
+	if c.FlatSteps != 2 {
+		t.Errorf("%d steps without a mixed group, want 2", c.FlatSteps)
+	}
 	if c.Last[Entropy].OK() {
 		t.Error("a metric that was not logged has a value")
 	}

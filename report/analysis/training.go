@@ -18,6 +18,10 @@ type Curve struct {
 	First             map[string]Num `json:"first_quarter"`
 	Last              map[string]Num `json:"last_quarter"`
 	MaxLogpDifference Num            `json:"max_logp_difference"` // of the per-step means
+	// MaxTokenLogpDifference is the largest of a single token.
+	MaxTokenLogpDifference Num `json:"max_token_logp_difference"`
+	// FlatSteps are those in which every group had one reward: they had no gradient, and no difference was measured.
+	FlatSteps int `json:"flat_steps"`
 }
 
 // Metrics of a curve. The first three are logged by the trainer; Talk and the features are counted in the rollouts.
@@ -29,6 +33,7 @@ const (
 	Entropy   = "entropy"
 	GradNorm  = "grad_norm"
 	LogpDiff  = "sampling/sampling_logp_difference/mean"
+	LogpMax   = "sampling/sampling_logp_difference/max"
 	Talk      = "talk"
 	NoWork    = "no_work"     // replies that show no calculation
 	TwoBoxes  = "two_boxes"   // two or more different boxes
@@ -43,7 +48,7 @@ var Features = []string{Talk, NoWork, TwoBoxes, EmptyTurn, NearMiss}
 
 func newCurve(t artifact.TrainingRecord) *Curve {
 	c := &Curve{Name: t.Config.Run.Name, Arm: t.Config.Run.Arm, Seed: t.Config.Run.Seed, Planned: t.Config.Settings.Training.MaxSteps,
-		Values: map[string][]Num{}, First: map[string]Num{}, Last: map[string]Num{}, MaxLogpDifference: Num(math.NaN())}
+		Values: map[string][]Num{}, First: map[string]Num{}, Last: map[string]Num{}, MaxLogpDifference: Num(math.NaN()), MaxTokenLogpDifference: Num(math.NaN())}
 	at := map[int]int{}
 	for i, s := range t.Steps {
 		c.Steps, at[s.Step] = append(c.Steps, s.Step), i
@@ -52,6 +57,9 @@ func newCurve(t artifact.TrainingRecord) *Curve {
 		}
 		if d := s.Value(LogpDiff); !math.IsNaN(d) && !(float64(c.MaxLogpDifference) >= d) {
 			c.MaxLogpDifference = Num(d)
+		}
+		if d := s.Value(LogpMax); !math.IsNaN(d) && !(float64(c.MaxTokenLogpDifference) >= d) {
+			c.MaxTokenLogpDifference = Num(d)
 		}
 	}
 	for _, key := range Features {
@@ -77,6 +85,7 @@ func newCurve(t artifact.TrainingRecord) *Curve {
 			c.Values[key][s] /= Num(n[s])
 		}
 	}
+	c.FlatSteps = flatSteps(t, at)
 	quarter := max(1, len(c.Steps)/4)
 	for key, vs := range c.Values {
 		if len(vs) > 0 {
@@ -84,6 +93,36 @@ func newCurve(t artifact.TrainingRecord) *Curve {
 		}
 	}
 	return c
+}
+
+// flatSteps counts the steps, among those that were logged, none of whose groups is mixed.
+func flatSteps(t artifact.TrainingRecord, logged map[int]int) int {
+	type group struct{ step, prompt int }
+	right, wrong := map[group]bool{}, map[group]bool{}
+	flat := map[int]bool{}
+	for i := range t.Rollouts {
+		r := &t.Rollouts[i]
+		if _, ok := logged[r.Step]; !ok {
+			continue
+		}
+		if _, seen := flat[r.Step]; !seen {
+			flat[r.Step] = true
+		}
+		g := group{r.Step, r.Prompt}
+		if r.Verdict.Reward != nil {
+			right[g], wrong[g] = right[g] || r.Verdict.Correct(), wrong[g] || !r.Verdict.Correct()
+		}
+		if right[g] && wrong[g] {
+			flat[r.Step] = false
+		}
+	}
+	n := 0
+	for _, yes := range flat {
+		if yes {
+			n++
+		}
+	}
+	return n
 }
 
 func meanNum(vs []Num) Num {

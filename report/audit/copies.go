@@ -53,7 +53,7 @@ func weightsOf(rec *artifact.Record, model string) string {
 	for _, t := range rec.Runs {
 		if t.Config.Run.Name == model && len(t.Rollouts) > 0 {
 			for _, rs := range bySteps(t) {
-				if slices.ContainsFunc(groups(rs), func(g []artifact.Rollout) bool { m, _, _ := mixed(g); return m }) {
+				if learns(rs) {
 					return model
 				}
 			}

@@ -79,7 +79,7 @@ func TestCopiesAreSeen(t *testing.T) {
 		if c.says != "" {
 			want = artifact.Fail
 		}
-		if got := checks(t, dir)[c.check]; got.Status != want || !strings.Contains(got.Value, c.says) {
+		if got := alone(t, dir, c.check); got.Status != want || !strings.Contains(got.Value, c.says) {
 			t.Errorf("%s: %s is %s: %q, want %s with %q", c.why, c.check, got.Status, got.Value, want, c.says)
 		}
 	}

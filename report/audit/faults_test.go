@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,6 +78,23 @@ func checks(t *testing.T, dir string) map[string]artifact.Check {
 		m[c.ID] = c
 	}
 	return m
+}
+
+// alone makes one check of a run, and no other.
+func alone(t *testing.T, dir, id string) artifact.Check {
+	t.Helper()
+	fsys := os.DirFS(dir)
+	rec, err := artifact.Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rules(Subject{Record: rec, FS: fsys}) {
+		if r.id == id {
+			return r.run(rec)
+		}
+	}
+	t.Fatalf("no check is called %s", id)
+	return artifact.Check{}
 }
 
 func TestACleanRunPassesAndEveryControlIsCaught(t *testing.T) {
@@ -412,6 +430,44 @@ func TestNotRun(t *testing.T) {
 	rec.Checks = []artifact.Check{{ID: Contamination}, {ID: Determinism}, {ID: Determinism}}
 	if f := recordedChecks(rec); f.status != artifact.Fail || !strings.Contains(f.value, "determinism twice") {
 		t.Errorf("a check that was recorded twice: %s: %s", f.status, f.value)
+	}
+}
+
+// The bound is on a step's mean; the largest single token is said beside it, and a step has no difference only where no group is mixed.
+func TestSamplerTrainer(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		why         string
+		means, maxs []float64 // by step
+		flat        int       // the first steps, whose groups have one reward
+		want        artifact.Status
+		says        string
+	}{
+		{"a token far off and a mean within the bound", []float64{0.001, 0.004}, []float64{0.1, 0.8}, 0, artifact.Pass,
+			"the largest mean of a step is 0.004 nats of 0.02 allowed, in 2 steps; the largest difference of a single token is 0.8 nats, for which no limit is set"},
+		{"no token was logged", []float64{0.001, 0.004}, []float64{nan, nan}, 0, artifact.Pass, "in 2 steps"},
+		{"a mean over the bound", []float64{0.001, 0.03}, []float64{0.1, 0.8}, 0, artifact.Fail, "recipe-17 step 2"},
+		{"a step without a mixed group", []float64{nan, 0.004}, []float64{nan, 0.8}, 1, artifact.Pass, "in 1 step; the largest difference of a single token is 0.8 nats, for which no limit is set; 1 more step had no mixed group"},
+		{"a mixed step whose difference was taken out", []float64{nan, 0.004}, []float64{nan, 0.8}, 0, artifact.Fail, "recipe-17 step 1 has a mixed group, and logged no difference"},
+		{"nothing was logged", []float64{nan, nan}, []float64{nan, nan}, 0, artifact.NotRun, "no step logged the difference"},
+	} {
+		rec := &artifact.Record{}
+		rec.Plan.Training.MaxLogpDifference = 0.02
+		run := artifact.TrainingRecord{}
+		run.Config.Run.Name = "recipe-17"
+		for i := range c.means {
+			run.Steps = append(run.Steps, artifact.Step{Step: i + 1, Values: map[string]float64{logpKey: c.means[i], logpMaxKey: c.maxs[i]}})
+			for r := range 2 {
+				if i < c.flat {
+					r = 1
+				}
+				run.Rollouts = append(run.Rollouts, artifact.Rollout{Step: i + 1, Sampled: artifact.Sampled{Verdict: artifact.Verdict{Reward: artifact.Graded(r)}}})
+			}
+		}
+		rec.Runs = []artifact.TrainingRecord{run}
+		if f := samplerTrainer(rec); f.status != c.want || !strings.Contains(f.value, c.says) {
+			t.Errorf("%s: %s: %q, want %s with %q", c.why, f.status, f.value, c.want, c.says)
+		}
 	}
 }
 

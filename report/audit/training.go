@@ -7,9 +7,13 @@ import (
 	"slices"
 
 	"teamtalk/recipe/artifact"
+	"teamtalk/report/analysis"
 )
 
-const logpKey = "sampling/sampling_logp_difference/mean"
+const (
+	logpKey    = analysis.LogpDiff
+	logpMaxKey = analysis.LogpMax
+)
 
 // bySteps groups a run's rollouts by step, in order.
 func bySteps(t artifact.TrainingRecord) map[int][]artifact.Rollout {
@@ -201,8 +205,7 @@ func finite(rec *artifact.Record) finding {
 					return fail("%s step %d: %s is not a finite number", t.Config.Run.Name, s.Step, key)
 				}
 			}
-			learns := slices.ContainsFunc(groups(steps[s.Step]), func(g []artifact.Rollout) bool { m, _, _ := mixed(g); return m })
-			if learns && s.Value("grad_norm") == 0 {
+			if learns(steps[s.Step]) && s.Value("grad_norm") == 0 {
 				return fail("%s step %d has a mixed group and a gradient of zero", t.Config.Run.Name, s.Step)
 			}
 		}
@@ -218,7 +221,7 @@ func plantZeroGradient(rec *artifact.Record) *artifact.Record {
 	for i, t := range c.Runs {
 		steps := bySteps(t)
 		for j := len(t.Steps) - 1; j >= 0; j-- {
-			if !slices.ContainsFunc(groups(steps[t.Steps[j].Step]), func(g []artifact.Rollout) bool { m, _, _ := mixed(g); return m }) {
+			if !learns(steps[t.Steps[j].Step]) {
 				continue
 			}
 			c.Runs[i].Steps = slices.Clone(t.Steps)
@@ -239,24 +242,49 @@ func samplerTrainer(rec *artifact.Record) finding {
 	if bound == 0 {
 		return notRun("the plan sets no bound")
 	}
-	worst, n := 0.0, 0
+	worst, token, n, flat := 0.0, math.NaN(), 0, 0
+	lacks := ""
 	for _, t := range rec.Runs {
+		steps := bySteps(t)
 		for _, s := range t.Steps {
 			d := s.Value(logpKey)
 			if math.IsNaN(d) {
-				continue // no group was mixed, so that no log-probability was needed
+				// Without a mixed group no log-probability was needed.
+				if learns(steps[s.Step]) && lacks == "" {
+					lacks = fmt.Sprintf("%s step %d", t.Config.Run.Name, s.Step)
+				}
+				flat++
+				continue
 			}
 			n++
 			worst = max(worst, d)
+			if x := s.Value(logpMaxKey); !math.IsNaN(x) && !(token >= x) {
+				token = x
+			}
 			if d > bound {
 				return fail("%s step %d: the mean difference of log-probabilities is %.3g, the bound is %.3g", t.Config.Run.Name, s.Step, d, bound)
 			}
 		}
 	}
-	if n == 0 {
+	switch {
+	case n == 0:
 		return notRun("no step logged the difference")
+	case lacks != "":
+		return fail("%s has a mixed group, and logged no difference of log-probabilities", lacks)
 	}
-	return pass("at most %.2g of %.2g allowed, in %d steps", worst, bound, n)
+	said := fmt.Sprintf("the largest mean of a step is %.2g nats of %.2g allowed, in %s", worst, bound, plural(n, "step"))
+	if !math.IsNaN(token) {
+		said += fmt.Sprintf("; the largest difference of a single token is %.2g nats, for which no limit is set", token)
+	}
+	if flat > 0 {
+		said += fmt.Sprintf("; %s had no mixed group, so that nothing was learned and nothing measured", plural(flat, "more step"))
+	}
+	return pass("%s", said)
+}
+
+// learns says whether any group of a step is mixed: without one it has no gradient.
+func learns(step []artifact.Rollout) bool {
+	return slices.ContainsFunc(groups(step), func(g []artifact.Rollout) bool { m, _, _ := mixed(g); return m })
 }
 
 func zeroVariance(rec *artifact.Record) finding {

@@ -29,10 +29,10 @@ func TestEveryShapeHasAPage(t *testing.T) {
 	}{
 		{"one arm", base(func(o *artifacttest.Options) { o.Arm = "recipe" }), []string{"**Verdict: none.**", "This is not the preset as it stands"}, []string{"fig-forest"}},
 		{"one seed", base(func(o *artifacttest.Options) { o.Seeds = []int64{17} }),
-			[]string{"**Verdict: unresolved.** There is no interval over new training runs", "nothing can be said about training again"}, nil},
+			[]string{"**Verdict: unresolved.** There is no interval over new training runs", "nothing can be said about training again", "| Sampler-trainer difference, largest mean of a step | Of a single token |"}, []string{"of one reward in each group"}},
 		{"three seeds", base(func(o *artifacttest.Options) { o.Seeds = []int64{1, 2, 3} }), []string{"3 runs per arm"}, nil},
 		{"not finished", base(func(o *artifacttest.Options) { o.Unsealed = true }), []string{"**Not complete.**", "**fail**"}, nil},
-		{"nothing varies", base(func(o *artifacttest.Options) { o.Same = true }), []string{"**Verdict: degenerate.**"}, nil},
+		{"nothing varies", base(func(o *artifacttest.Options) { o.Same = true }), []string{"**Verdict: degenerate.**", "| 2, 2 of one reward in each group |", "A step with one reward in each group had no gradient"}, nil},
 		{"a large effect", base(func(o *artifacttest.Options) { o.Effect, o.Tasks, o.RunSD = 4, 60, 0.01 }), []string{"**Verdict: better.**", "ended higher"}, []string{"Verdict: unresolved"}},
 		{"a large loss", base(func(o *artifacttest.Options) { o.Effect, o.Tasks, o.RunSD = -4, 60, 0.01 }), []string{"**Verdict: worse.**", "ended lower"}, nil},
 		{"a wide margin", base(func(o *artifacttest.Options) {

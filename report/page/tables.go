@@ -396,22 +396,31 @@ func (r *writer) proofTable() (*grid, string) {
 }
 
 func (r *writer) runTable() (*grid, string) {
-	g := r.columns("Planned run", "Made", ">Steps", ">pass@1, own prompt", ">Talk", ">Cut off", ">Largest sampler-trainer difference")
+	g := r.columns("Planned run", "Made", ">Steps", ">pass@1, own prompt", ">Talk", ">Cut off", ">Sampler-trainer difference, largest mean of a step", ">Of a single token")
+	flat := false
 	for i, name := range r.doc.PlannedRuns {
 		made := map[bool]string{true: "yes", false: "**no**"}[slices.Contains(r.doc.DoneRuns, name)]
-		steps, pass, talk, cutOff, diff := None, None, None, None, None
+		steps, pass, talk, cutOff, diff, token := None, None, None, None, None, None
 		if c, ok := r.doc.Curves[name]; ok {
 			if len(c.Steps) > 0 { // a run that was opened may not have had its first step
 				steps = g.b("i", "curves", name, "steps", len(c.Steps)-1)
-				diff = g.b("~2", "curves", name, "max_logp_difference")
+				if c.FlatSteps > 0 {
+					flat = true
+					steps += ", " + g.b("i", "curves", name, "flat_steps") + " of one reward in each group"
+				}
+				diff, token = g.b("~2", "curves", name, "max_logp_difference"), g.b("~2", "curves", name, "max_token_logp_difference")
 			}
 			if e, ok := r.doc.Evals[name+"-"+c.Arm]; ok {
 				pass, talk, cutOff = g.b("3", "evals", e.Name(), "pass", "1"), g.b("share", "evals", e.Name(), "share", "talk"), g.b("%1", "evals", e.Name(), "share", "truncated", "rate")
 			}
 		}
-		g.row(g.b("code", "planned_runs", i), made, steps, pass, talk, cutOff, diff)
+		g.row(g.b("code", "planned_runs", i), made, steps, pass, talk, cutOff, diff, token)
 	}
-	return g, "Planned runs and what became of them. The number of runs was fixed in the plan; adding one after looking would break every interval."
+	note := ""
+	if flat {
+		note = " A step with one reward in each group had no gradient: nothing was learned in it, and no difference measured."
+	}
+	return g, "Planned runs and what became of them." + note + " The number of runs was fixed in the plan; adding one after looking would break every interval."
 }
 
 func (r *writer) environmentTable() (*grid, string) {
