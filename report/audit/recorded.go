@@ -119,11 +119,12 @@ func repeatedReplies(rec *artifact.Record, c artifact.Check) (string, error) {
 	same, all, other, of := number(m[1]), number(m[2]), number(k[1]), number(k[2])
 	there := 0
 	for _, name := range strings.Split(m[3], ", ") {
-		i := slices.IndexFunc(rec.Evals, func(e artifact.EvalRecord) bool { return e.Tasks != experiment.TasksTest && e.Name() == name })
+		planned := rec.Plan.Evaluations() // one that was lost since was there when the check was made
+		i := slices.IndexFunc(planned, func(e experiment.EvalRun) bool { return e.Tasks != experiment.TasksTest && e.Name() == name })
 		if i < 0 {
-			return "", fmt.Errorf("it repeated %s, which is no evaluation of the run's", name)
+			return "", fmt.Errorf("it repeated %s, which is no planned evaluation of the held-out tasks", name)
 		}
-		there += len(rec.Evals[i].Replies)
+		there += len(rec.Plan.TasksOf(planned[i])) * rec.Plan.SamplesOf(planned[i])
 	}
 	switch {
 	case all == 0 || all > there || of != all:

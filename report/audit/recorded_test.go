@@ -33,7 +33,8 @@ func TestRecordedValues(t *testing.T) {
 		{"words in place of a number", `0 shared, 20 held-out`, `none shared, 20 held-out`, "does not say how many of which texts are shared"},
 		{"replies that did not repeat, in a check that passed", `"160 of 160 replies`, `"150 of 160 replies`, "determinism is recorded as pass: 150 of 160 replies begin again"},
 		{"more replies than there are", `"160 of 160 replies`, `"161 of 161 replies`, "it repeated 161 replies and 160 with another seed's noise; base-baseline, base-recipe hold 160"},
-		{"an evaluation that is not there", `(base-baseline, base-recipe)`, `(base-baseline, base-nobody)`, "it repeated base-nobody, which is no evaluation"},
+		{"an evaluation that is not there", `(base-baseline, base-recipe)`, `(base-baseline, base-nobody)`, "it repeated base-nobody, which is no planned evaluation"},
+		{"an evaluation of other tasks", `(base-baseline, base-recipe)`, `(base-baseline, base-recipe-test)`, "it repeated base-recipe-test, which is no planned evaluation"},
 		{"a control that cannot have been caught", `seed: 3 of 160`, `seed: 160 of 160`, "its control is recorded as caught: true, with 160 of 160"},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -52,7 +53,7 @@ func TestRecordedValues(t *testing.T) {
 		if c.says != "" {
 			want = artifact.Fail
 		}
-		if got := checks(t, dir)["recorded_values"]; got.Status != want || !strings.Contains(got.Value, c.says) {
+		if got := alone(t, dir, "recorded_values"); got.Status != want || !strings.Contains(got.Value, c.says) {
 			t.Errorf("%s: %s: %q, want %s with %q", c.why, got.Status, got.Value, want, c.says)
 		}
 	}
