@@ -186,7 +186,7 @@ func openCUDA(processes int) (*Device, error) {
 		if chosen, err = kernelsOf(cache, path); err != nil {
 			chosen = kernels{} // as in a container that may not write: XLA measures each time
 		} else {
-			addXLAFlag("--xla_gpu_per_fusion_autotune_cache_dir=" + chosen.dir)
+			addXLAFlag("--xla_gpu_per_fusion_autotune_cache_dir=" + chosen.choices())
 		}
 	}
 	room := gpuRoom()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,7 +32,7 @@ func kernelsOf(cache, plugin string) (kernels, error) {
 		return kernels{}, err
 	}
 	k := kernels{filepath.Join(cache, "teamtalk", "xla-autotune", build)}
-	return k, os.MkdirAll(k.programs(), 0o755)
+	return k, errors.Join(os.MkdirAll(k.choices(), 0o755), os.MkdirAll(k.programs(), 0o755))
 }
 
 // buildOf names a build of a plugin: the file's name and the hash of its size, first and last MiB. The whole file has hundreds of
@@ -56,6 +57,9 @@ func buildOf(plugin string) (string, error) {
 	}
 	return filepath.Base(plugin) + "-" + hex.EncodeToString(h.Sum(nil))[:12], nil
 }
+
+// choices is XLA's own folder. programs has a file for each program that was compiled with it.
+func (k kernels) choices() string { return filepath.Join(k.dir, "kernels") }
 
 func (k kernels) programs() string { return filepath.Join(k.dir, "programs") }
 
