@@ -157,6 +157,11 @@ func checkFlags(f *flag.FlagSet, o *lab.Options, seeds string) error {
 		if err := o.Change(&plan); err != nil {
 			return usagef("-system-prompt: %w", err)
 		}
+		for i, a := range plan.Arms[1:] {
+			if a.System == plan.Arms[0].System {
+				return usagef("-system-prompt: the arms %s and %s have the same system message, and nothing else differs between arms", plan.Arms[0].Name, plan.Arms[i+1].Name)
+			}
+		}
 	}
 	if o.Out != "" {
 		if _, err := os.Lstat(o.Out); err == nil {

@@ -53,7 +53,8 @@ func TestExitCodes(t *testing.T) {
 	fresh := filepath.Join(top, "fresh")
 	texts := t.TempDir()
 	empty, prompt := filepath.Join(texts, "empty.txt"), filepath.Join(texts, "pirate.txt")
-	for path, text := range map[string]string{empty: " \n", prompt: "You are a pirate.\n"} {
+	latin := filepath.Join(texts, "latin1.txt")
+	for path, text := range map[string]string{empty: " \n", prompt: "You are a pirate.\n", latin: "S\xe9bastien"} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -96,6 +97,8 @@ func TestExitCodes(t *testing.T) {
 		{"-system-prompt recipe", 2, []string{"expected ARM=FILE, such as recipe=pirate.txt"}},
 		{"-system-prompt recipe=" + fresh, 2, []string{"-system-prompt", fresh, "no such file"}},
 		{"-system-prompt recipe=" + empty, 2, []string{empty + " is empty: expected the system message"}},
+		{"-system-prompt recipe=" + latin, 2, []string{latin + " is not UTF-8"}},
+		{"-system-prompt recipe=" + prompt + " -system-prompt baseline=" + prompt, 2, []string{"the arms baseline and recipe have the same system message"}},
 		{"-system-prompt third=" + prompt, 2, []string{`no arm is called "third"`, `["baseline" "recipe"]`}},
 		{"-resume " + complete + " -system-prompt recipe=" + prompt, 2, []string{"-system-prompt cannot be changed with -resume"}},
 		{"-test-samples few", 2, []string{`invalid value "few" for flag -test-samples: expected a whole number, 0 or more`}},

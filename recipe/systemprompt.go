@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"teamtalk/recipe/experiment"
 	"teamtalk/recipe/lab"
@@ -22,8 +23,11 @@ func systemPrompt(o *lab.Options, value string) error {
 		return err
 	}
 	system := strings.TrimSpace(string(text))
-	if system == "" {
+	switch {
+	case system == "":
 		return fmt.Errorf("%s is empty: expected the system message", file)
+	case !utf8.ValidString(system):
+		return fmt.Errorf("%s is not UTF-8: expected the system message in that encoding", file)
 	}
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	if !strings.HasSuffix(name, "prompt") {
@@ -38,7 +42,8 @@ func systemPrompt(o *lab.Options, value string) error {
 		}
 		for i := range p.Arms {
 			if p.Arms[i].Name == arm {
-				p.Arms[i].System, p.Arms[i].Prompt = system, name
+				// Whether it asks for a conversation is not known, and the page says nothing that would follow from it.
+				p.Arms[i].System, p.Arms[i].Prompt, p.Arms[i].Talk = system, name, false
 				return nil
 			}
 		}

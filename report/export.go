@@ -26,7 +26,9 @@ name it takes the newest complete run.
 Example:
 
     go run ./report export runs/mini-1 > answers.csv
-    go run ./report compare answers.csv
+    go run ./report compare answers.csv -margin 0.03
+
+with the run's own margin, which stands on its page; compare's is another.
 
 `
 

@@ -23,7 +23,7 @@ func CommandLine(args []string) string {
 		if strings.HasPrefix(value, "/") {
 			value = path.Base(value)
 		}
-		if out[i] = flag + value; strings.ContainsAny(out[i], " \t\"'") {
+		if out[i] = flag + value; strings.ContainsAny(out[i], " \t\n\"'\\$`*?[](){}<>|&;~#!") {
 			out[i] = "'" + strings.ReplaceAll(out[i], "'", `'\''`) + "'"
 		}
 	}

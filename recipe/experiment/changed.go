@@ -42,9 +42,9 @@ func (p Plan) ChangedFrom(other Plan) ([]Change, error) {
 // shortValue is the longest value that stands in an override; a system message stands elsewhere in the plan.
 const shortValue = 32
 
-// Record adds to the plan's overrides what was changed in it since before, where that was not done by [Plan.Apply]. The sentence that says
-// which change is asked about is the preset's; where a system message was changed and that sentence was not, it gives way to one that is
-// true of any.
+// Record adds to the plan's overrides what was changed in it since before, where that was not done by [Plan.Apply]. The title and the
+// sentence that says which change is asked about are the preset's; where a system message was changed and that sentence was not, they give
+// way to such as are true of any.
 func (p *Plan) Record(before Plan) error {
 	changes, err := p.ChangedFrom(before)
 	if err != nil {
@@ -56,6 +56,9 @@ func (p *Plan) Record(before Plan) error {
 	}
 	if system && p.Question.Change == before.Question.Change {
 		p.Question.Change = "The system message. Those of all arms stand below, verbatim."
+		if p.Question.Title == before.Question.Title {
+			p.Question.Title = "Another system message: train a model under it, and under the baseline's"
+		}
 	}
 	for _, c := range changes {
 		path, text := p.named(c.Path), ""

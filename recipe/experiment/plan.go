@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"unicode/utf8"
 )
 
 // Version is the version of the plan's format.
@@ -185,6 +186,8 @@ func (p *Plan) Validate() error {
 			return bad("two arms are called %q", a.Name)
 		case a.System == "":
 			return bad("arm %q has no system message; every arm states its prompt", a.Name)
+		case !utf8.ValidString(a.System + a.Prompt + a.Display):
+			return bad("arm %q: its system message or a name is not UTF-8, and would not come back from a file as it was", a.Name)
 		}
 		seen[a.Name] = true
 	}

@@ -185,7 +185,7 @@ func (l *loop) encodePrompts() error {
 				return err
 			}
 			if len(ids) > l.settings.MaxPromptLength {
-				return fmt.Errorf("%s under the prompt of %s has %d tokens, max_prompt_length is %d: raise it or leave the problem out",
+				return fmt.Errorf("%s under the prompt of %s has %d tokens, max_prompt_length is %d: expected a shorter system message, or a plan with a larger max_prompt_length",
 					p.ID(), r.Config.Run.Arm, len(ids), l.settings.MaxPromptLength)
 			}
 			of[i] = ids

@@ -21,6 +21,13 @@ func (l *Lab) create(ctx context.Context) error {
 	if err := l.Plan.Validate(); err != nil {
 		return err
 	}
+	longest, err := l.longestPrompt(l.problems.Train)
+	if err != nil {
+		return err
+	}
+	if most := l.Plan.Training.MaxPromptLength; longest > most {
+		return fmt.Errorf("the longest problem has %d tokens under one of the system messages, max_prompt_length is %d: expected a shorter system message, or a plan with a larger max_prompt_length", longest, most)
+	}
 	if l.Device != nil { // before there is a folder: a training that does not fit leaves none
 		if _, err := l.microBatchRows(l.lockstep()); err != nil {
 			return err
@@ -37,7 +44,6 @@ func (l *Lab) create(ctx context.Context) error {
 		}
 		l.Dir = dir
 	}
-	var err error
 	if l.run, err = artifact.Create(l.Dir, l.Plan, l.environment()); err != nil {
 		return err
 	}

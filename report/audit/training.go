@@ -89,7 +89,7 @@ func plantLostStep(rec *artifact.Record) *artifact.Record {
 
 // recomputed are the logged metrics that the rollouts decide.
 func recomputed(rs []artifact.Rollout) map[string]float64 {
-	var reward, graded, tokens, cut, flat, n float64
+	var reward, graded, tokens, cut, flat, advantage, n float64
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, g := range groups(rs) {
 		isMixed, sum, k := mixed(g)
@@ -100,6 +100,7 @@ func recomputed(rs []artifact.Rollout) map[string]float64 {
 		for _, r := range g {
 			n++
 			tokens += float64(r.Tokens)
+			advantage += math.Abs(r.Advantage)
 			lo, hi = min(lo, float64(r.Tokens)), max(hi, float64(r.Tokens))
 			if r.Truncated() {
 				cut++
@@ -107,7 +108,7 @@ func recomputed(rs []artifact.Rollout) map[string]float64 {
 		}
 	}
 	return map[string]float64{"reward": reward / graded, "rewards/math_equal/mean": reward / graded, "frac_reward_zero_std": flat / n,
-		"completions/mean_length": tokens / n, "completions/min_length": lo, "completions/max_length": hi, "completions/clipped_ratio": cut / n}
+		"completions/mean_length": tokens / n, "completions/min_length": lo, "completions/max_length": hi, "completions/clipped_ratio": cut / n, "advantage/abs_mean": advantage / n}
 }
 
 func metricsRecompute(rec *artifact.Record) finding {

@@ -50,7 +50,7 @@ func TestEveryShapeHasAPage(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-		}), []string{"under another system message, the pirate prompt", "Before any training the pirate prompt, in the place of the plain prompt, changes", "With the pirate prompt gone", "`arms.recipe.prompt=pirate prompt`", "Whether the pirate prompt helps"},
+		}), []string{"same trainer and settings under the pirate prompt", "Before any training the pirate prompt, in the place of the plain prompt, changes", "With the pirate prompt gone", "`arms.recipe.prompt=pirate prompt`", "Whether the pirate prompt helps"},
 			[]string{"under the team prompt", "the team prompt changes", "the team prompt gone", "three speakers", "a conversation has to fit", "make the talk pay"}},
 		{"one prompt for both arms", base(func(o *artifacttest.Options) {
 			o.EditPlan = func(p *experiment.Plan) { p.Arms[1].System = p.Arms[0].System }
