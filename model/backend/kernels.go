@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"teamtalk/model/backend/tuned"
 	"teamtalk/model/flock"
 )
 
@@ -25,14 +26,22 @@ type kernels struct{ dir string }
 // measuring is how long a process waits for another that measures. The largest program of a 1.5B model took under a minute.
 const measuring = 10 * time.Minute
 
-// kernelsOf is the folder for a plugin's file below a cache folder; the choices of one build of XLA are not those of another.
+// kernelsOf is the folder for a plugin's file below a cache folder; the choices of one build of XLA are not those of another. It
+// holds those that this program brings along for the build.
 func kernelsOf(cache, plugin string) (kernels, error) {
 	build, err := buildOf(plugin)
 	if err != nil {
 		return kernels{}, err
 	}
 	k := kernels{filepath.Join(cache, "teamtalk", "xla-autotune", build)}
-	return k, errors.Join(os.MkdirAll(k.choices(), 0o755), os.MkdirAll(k.programs(), 0o755))
+	if err := errors.Join(os.MkdirAll(k.choices(), 0o755), os.MkdirAll(k.programs(), 0o755)); err != nil {
+		return kernels{}, err
+	}
+	set, err := tuned.Of(build)
+	if err != nil {
+		return kernels{}, err
+	}
+	return k, set.Write(k.dir)
 }
 
 // buildOf names a build of a plugin: the file's name and the hash of its size, first and last MiB. The whole file has hundreds of
@@ -59,9 +68,9 @@ func buildOf(plugin string) (string, error) {
 }
 
 // choices is XLA's own folder. programs has a file for each program that was compiled with it.
-func (k kernels) choices() string { return filepath.Join(k.dir, "kernels") }
+func (k kernels) choices() string { return filepath.Join(k.dir, tuned.Choices) }
 
-func (k kernels) programs() string { return filepath.Join(k.dir, "programs") }
+func (k kernels) programs() string { return filepath.Join(k.dir, tuned.Programs) }
 
 // choosing calls compile for the program with this hash, alone among processes unless the folder has its choices. That the folder
 // cannot be used is no error: XLA then measures.
