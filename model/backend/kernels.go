@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"teamtalk/model/backend/tuned"
@@ -17,11 +18,34 @@ import (
 
 // kernels is a folder in which XLA keeps, for every product and fusion, which kernel it found fastest on a card
 // (--xla_gpu_per_fusion_autotune_cache_dir), so that a later process neither measures again nor chooses otherwise: kernels round
-// sums in different orders, and a run would part from the same run made before.
+// sums in different orders, and a run would part from the same run made before. What the published runs were made with comes with
+// the program ([tuned]).
 //
-// XLA guards the files against half-written ones, not against processes that measure at the same time, each of which goes on with
-// its own choice. So a program that was never compiled with this folder is compiled by one process at a time.
-type kernels struct{ dir string }
+// XLA guards the files against half-written ones, not against compilations that measure the same thing at the same time, each of which
+// goes on with its own choice. So programs that were never compiled with this folder are compiled by one process at a time, in a
+// session; and where a session measured, its programs are compiled once more, from what the folder says at its end.
+type kernels struct {
+	dir      string
+	sessions *sessions
+}
+
+// sessions has the session of this process, if one is under way. Programs that are compiled side by side share it.
+type sessions struct {
+	sync.Mutex
+	now *session
+}
+
+type session struct {
+	k        kernels
+	compiles int           // under way or waiting for the lock; guarded by sessions
+	began    chan struct{} // closed when the lock is held, or cannot be had
+	err      error         // why it cannot
+	unlock   func()
+	choices  int // in the folder at the start
+	known    []string
+	ended    chan struct{} // closed when no compilation is under way
+	measured bool          // the folder has more choices than at the start
+}
 
 // measuring is how long a process waits for another that measures. The largest program of a 1.5B model took under a minute.
 const measuring = 10 * time.Minute
@@ -33,7 +57,7 @@ func kernelsOf(cache, plugin string) (kernels, error) {
 	if err != nil {
 		return kernels{}, err
 	}
-	k := kernels{filepath.Join(cache, "teamtalk", "xla-autotune", build)}
+	k := kernels{filepath.Join(cache, "teamtalk", "xla-autotune", build), &sessions{}}
 	if err := errors.Join(os.MkdirAll(k.choices(), 0o755), os.MkdirAll(k.programs(), 0o755)); err != nil {
 		return kernels{}, err
 	}
@@ -72,29 +96,81 @@ func (k kernels) choices() string { return filepath.Join(k.dir, tuned.Choices) }
 
 func (k kernels) programs() string { return filepath.Join(k.dir, tuned.Programs) }
 
-// choosing calls compile for the program with this hash, alone among processes unless the folder has its choices. That the folder
-// cannot be used is no error: XLA then measures.
+// choosing calls compile for the program with this hash so that its kernels are those that the folder has afterwards, which can take
+// two calls; the second replaces what the first compiled. That the folder cannot be used is no error: XLA then measures.
 func (k kernels) choosing(program [sha256.Size]byte, compile func() error) error {
 	known := filepath.Join(k.programs(), hex.EncodeToString(program[:]))
 	if k.dir == "" || exists(known) {
 		return compile()
 	}
+	s := k.join()
+	if s.err != nil || exists(known) { // or another process measured meanwhile
+		s.leave("")
+		return compile()
+	}
+	err := compile()
+	if err != nil {
+		known = ""
+	}
+	if s.leave(known) && err == nil {
+		return compile()
+	}
+	return err
+}
+
+// join enters this process's session, or begins one when no other process has one.
+func (k kernels) join() *session {
+	k.sessions.Lock()
+	s := k.sessions.now
+	if s != nil {
+		s.compiles++
+		k.sessions.Unlock()
+		<-s.began
+		return s
+	}
+	s = &session{k: k, compiles: 1, began: make(chan struct{}), ended: make(chan struct{})}
+	k.sessions.now = s
+	k.sessions.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), measuring)
 	defer cancel()
-	unlock, err := flock.Exclusive(ctx, filepath.Join(k.dir, "lock"))
-	if err != nil {
-		return compile()
+	s.unlock, s.err = flock.Exclusive(ctx, filepath.Join(k.dir, "lock"))
+	s.choices = k.count()
+	close(s.began)
+	return s
+}
+
+// leave ends one compilation of a session, of a program that the file known says is known from now on ("": of none), waits for the
+// others, and tells whether one of them measured.
+func (s *session) leave(known string) (measured bool) {
+	s.k.sessions.Lock()
+	if known != "" {
+		s.known = append(s.known, known)
 	}
-	if exists(known) { // another process measured meanwhile
-		unlock()
-		return compile()
+	s.compiles--
+	last := s.compiles == 0
+	if last {
+		s.k.sessions.now = nil
 	}
-	defer unlock()
-	if err := compile(); err != nil {
-		return err
+	s.k.sessions.Unlock()
+	if !last {
+		<-s.ended
+		return s.measured
 	}
-	_ = os.WriteFile(known, nil, 0o644) // without it the next process waits for its turn, and finds the choices all the same
-	return nil
+	if s.err == nil {
+		s.measured = s.k.count() > s.choices
+		for _, known := range s.known {
+			_ = os.WriteFile(known, nil, 0o644) // without it the next process waits for its turn, and finds the choices all the same
+		}
+		s.unlock()
+	}
+	close(s.ended)
+	return s.measured
+}
+
+// count is how many choices the folder has.
+func (k kernels) count() int {
+	found, _ := filepath.Glob(filepath.Join(k.choices(), "*", "*.pb")) // the pattern is well-formed
+	return len(found)
 }
 
 func exists(path string) bool {

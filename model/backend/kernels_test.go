@@ -3,44 +3,94 @@ package backend
 import (
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
-// Of several processes that ask for a new program at once, one measures and the others take what it chose.
-func TestOneProcessChoosesKernels(t *testing.T) {
-	k := kernels{t.TempDir()}
-	if err := os.Mkdir(k.programs(), 0o755); err != nil {
+// compiler is a process's XLA: it takes the folder's choice for each product, else measures, with a result that differs each time, and
+// goes on with what it measured itself.
+type compiler struct {
+	kernels
+	mu       sync.Mutex
+	programs map[string]string // the kernel that each was compiled with
+	measured int
+	busy     *atomic.Int32 // processes that measure
+	inside   int
+}
+
+func (c *compiler) compile(t *testing.T, program string) {
+	const product = "ed0e56ab8b2a0ecb/000de3da15600e9241f3cca2680eb984.pb"
+	path := filepath.Join(c.choices(), product)
+	err := c.choosing(sha256.Sum256([]byte(program)), func() error {
+		if chosen, err := os.ReadFile(path); err == nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.programs[program] = string(chosen)
+			return nil
+		}
+		c.mu.Lock()
+		c.inside++
+		if c.inside == 1 && c.busy.Add(1) > 1 {
+			t.Error("two processes measure at once")
+		}
+		c.mu.Unlock()
+		time.Sleep(10 * time.Millisecond) // so that others find nothing in the folder either
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.inside--; c.inside == 0 {
+			c.busy.Add(-1)
+		}
+		c.measured++
+		c.programs[program] = fmt.Sprintf("%p %d", c, c.measured)
+		return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(c.programs[program]), 0o644))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Processes that start together, each of which compiles its programs side by side, end with the same kernel for the same product in all
+// of them, and with that which later processes find.
+func TestAllProgramsTakeTheSameKernels(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "programs"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	program := sha256.Sum256([]byte("a program"))
-	choice := filepath.Join(k.dir, "fusion")
-	var measured, together atomic.Int32
+	var busy atomic.Int32
+	start := func() *compiler {
+		return &compiler{kernels: kernels{dir, &sessions{}}, programs: map[string]string{}, busy: &busy}
+	}
+	processes := []*compiler{start(), start(), start()}
 	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			err := k.choosing(program, func() error { // as XLA does: read what is there, else measure and write
-				if exists(choice) {
-					return nil
-				}
-				if together.Add(1) > 1 {
-					t.Error("two processes measure at once")
-				}
-				defer together.Add(-1)
-				measured.Add(1)
-				return os.WriteFile(choice, []byte("kernel 3"), 0o644)
-			})
-			if err != nil {
-				t.Error(err)
-			}
-		})
+	for _, p := range processes {
+		for _, program := range []string{"prefill", "decode", "gradient"} {
+			all.Go(func() { p.compile(t, program) })
+		}
 	}
 	all.Wait()
-	if n := measured.Load(); n != 1 {
-		t.Errorf("%d measured, want 1", n)
+	later := start()
+	later.compile(t, "decode")
+	measured := 0
+	for _, p := range append(processes, later) {
+		if p.measured > 0 {
+			measured++
+		}
+		for program, kernel := range p.programs {
+			if want := later.programs["decode"]; kernel != want {
+				t.Errorf("%s has the kernel %s, want the folder's, %s", program, kernel, want)
+			}
+		}
+	}
+	if measured != 1 {
+		t.Errorf("%d processes measured, want 1", measured)
+	}
+	if found, _ := filepath.Glob(filepath.Join(dir, "programs", "*")); len(found) != 3 {
+		t.Errorf("known programs: %v, want 3", found)
 	}
 }
 
@@ -57,7 +107,7 @@ func TestChoosingKernels(t *testing.T) {
 		{"a folder that cannot be written does no harm", filepath.Join(t.TempDir(), "file", "below"), nil, false},
 		{"no folder", "", nil, false},
 	} {
-		k := kernels{c.dir}
+		k := kernels{c.dir, &sessions{}}
 		if c.known || c.err != nil {
 			if err := os.Mkdir(k.programs(), 0o755); err != nil {
 				t.Fatal(err)

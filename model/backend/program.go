@@ -172,6 +172,9 @@ func (d *Device) executable(text string) (*pjrt.LoadedExecutable, error) {
 		return exe, nil
 	}
 	err := d.kernels.choosing(key, func() (err error) {
+		if exe != nil { // compiled before, with kernels that are not the ones to stay with
+			_ = exe.Destroy()
+		}
 		exe, err = d.client.Compile().WithStableHLO([]byte(text)).Done()
 		return err
 	})
