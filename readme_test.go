@@ -3,8 +3,12 @@
 package readme_test
 
 import (
+	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -243,33 +247,79 @@ func TestLayout(t *testing.T) {
 
 // The result at the top is the write-up's: its verdict and its table stand there word for word.
 func TestResultIsTheWriteUps(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	writeup, err := os.ReadFile("report/writeup/team-talk-1.5b/report.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, block, _ := strings.Cut(string(readme), "<!-- result -->")
-	block, _, found := strings.Cut(block, "<!-- /result -->")
+	linesOf(t, "result", string(writeup))
+}
+
+// What the README says of the same plan run again is what a report of that run says.
+func TestAgainIsTheReports(t *testing.T) {
+	const run = "recipe/results/climb/team-talk-1.5b-again"
+	out := t.TempDir()
+	if text, err := exec.Command("go", "run", "./report", "-out", out, run).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	page, err := os.ReadFile(filepath.Join(out, "report.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := linesOf(t, "again", string(page))
+
+	f, err := os.Open(filepath.Join(run, "eval", "recipe-19-recipe-test.jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	replies, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	talks, all := 0, 0
+	for d := json.NewDecoder(replies); ; all++ {
+		var reply struct{ Talk struct{ Talks bool } }
+		if err := d.Decode(&reply); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if reply.Talk.Talks {
+			talks++
+		}
+	}
+	if want := fmt.Sprintf("`recipe-19`, the third below, in %d of %d replies", talks, all); !strings.Contains(readme, want) {
+		t.Errorf("README.md does not say %q", want)
+	}
+}
+
+// linesOf checks that the verdicts and tables of a block of the README stand in a page, and returns the README.
+func linesOf(t *testing.T, block, page string) string {
+	t.Helper()
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(readme), "<!-- "+block+" -->")
+	text, _, found := strings.Cut(text, "<!-- /"+block+" -->")
 	if !found {
-		t.Fatal("README.md has no result")
+		t.Fatalf("README.md has no %s", block)
 	}
 	lines := map[string]bool{}
-	for _, l := range strings.Split(string(writeup), "\n") {
+	for _, l := range strings.Split(page, "\n") {
 		lines[l] = true
 	}
 	checked := 0
-	for _, l := range strings.Split(block, "\n") {
+	for _, l := range strings.Split(text, "\n") {
 		if strings.HasPrefix(l, "|") || strings.HasPrefix(l, "**") {
 			checked++
 			if !lines[l] {
-				t.Errorf("not in the write-up: %s", l)
+				t.Errorf("not in the report: %s", l)
 			}
 		}
 	}
 	if checked < 6 {
 		t.Errorf("%d lines of verdict and table, want at least 6", checked)
 	}
+	return string(readme)
 }
