@@ -73,7 +73,7 @@ func runWatch(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 		return fmt.Errorf("cannot serve on %s (%w): give another -addr, such as localhost:0", *addr, err)
 	}
 	w := &watched{dir: dir, every: *every}
-	server := &http.Server{Handler: w.handler(), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: sameMachine(listener.Addr(), w.handler()), ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		<-ctx.Done()
 		server.Close() // who waits for a page sees the connection end
@@ -179,6 +179,26 @@ func footprint(run fs.FS) string {
 		return nil
 	})
 	return b.String()
+}
+
+// sameMachine hands on what asks for this machine by a name of its own, where it listens for this machine alone. A page on the web could
+// have its own name lead here (DNS rebinding) and read the run; who listens on an address of the network has opened it to others.
+func sameMachine(listens net.Addr, h http.Handler) http.Handler {
+	if a, ok := listens.(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
+		return h
+	}
+	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			host = h
+		}
+		host = strings.Trim(host, "[]")
+		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			http.Error(out, fmt.Sprintf("%q is not this machine: open http://%s/, or let others in with -addr", host, listens), http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(out, r)
+	})
 }
 
 func (w *watched) handler() http.Handler {

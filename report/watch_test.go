@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -178,5 +180,35 @@ func TestWatchRefuses(t *testing.T) {
 	}
 	if code, out, errs := call(t, "watch", "-h"); code != 0 || errs != "" || !strings.HasPrefix(out, "usage: go run ./report watch ") || !strings.Contains(out, "-addr host:port") {
 		t.Errorf("watch -h: exit %d, %q, %q", code, out, errs)
+	}
+}
+
+// A page on the web whose name leads to this machine does not read the run.
+func TestWatchAnswersThisMachine(t *testing.T) {
+	ok := http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { out.WriteHeader(http.StatusOK) })
+	for _, c := range []struct {
+		why, listens, host string
+		want               int
+	}{
+		{"as it says", "127.0.0.1:8137", "127.0.0.1:8137", http.StatusOK},
+		{"by name, through a tunnel with another port", "127.0.0.1:8137", "localhost:9000", http.StatusOK},
+		{"over IPv6", "[::1]:8137", "[::1]:8137", http.StatusOK},
+		{"port 80", "127.0.0.1:80", "localhost", http.StatusOK},
+		{"somebody else's name", "127.0.0.1:8137", "evil.example:8137", http.StatusForbidden},
+		{"somebody else's address", "127.0.0.1:8137", "192.0.2.1", http.StatusForbidden},
+		{"no name", "127.0.0.1:8137", "", http.StatusForbidden},
+		{"opened to the network", "0.0.0.0:8137", "gpu-7.example:8137", http.StatusOK},
+	} {
+		addr, err := net.ResolveTCPAddr("tcp", c.listens)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = c.host
+		out := httptest.NewRecorder()
+		sameMachine(addr, ok).ServeHTTP(out, r)
+		if out.Code != c.want {
+			t.Errorf("%s: Host %q is answered with %d, want %d", c.why, c.host, out.Code, c.want)
+		}
 	}
 }

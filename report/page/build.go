@@ -98,7 +98,8 @@ func build(fsys fs.FS, rec *artifact.Record, o Options) (Files, error) {
 	return files, nil
 }
 
-// VerdictOf is the verdict's word of a report that Build made, with "synthetic" or "not complete" where the page says so.
+// VerdictOf is the verdict's word of a report that Build made, with what the page says beside it: how many checks failed, or that the run is not complete or
+// synthetic.
 func VerdictOf(files Files) (string, error) {
 	var doc struct {
 		Run struct {
@@ -108,6 +109,7 @@ func VerdictOf(files Files) (string, error) {
 		Contrasts map[string]struct {
 			Verdict string `json:"verdict"`
 		} `json:"contrasts"`
+		Tally map[string]int `json:"checks_by_status"`
 	}
 	if err := json.Unmarshal(files["report.json"], &doc); err != nil {
 		return "", fmt.Errorf("page: report.json: %w", err)
@@ -116,8 +118,13 @@ func VerdictOf(files Files) (string, error) {
 	if c, ok := doc.Contrasts[analysis.Primary]; ok {
 		word = c.Verdict
 	}
-	if !doc.Run.Complete {
+	switch n := doc.Tally[string(artifact.Fail)]; {
+	case !doc.Run.Complete:
 		word += " (the run is not complete)"
+	case n == 1:
+		word += " (1 check failed)"
+	case n > 1:
+		word += fmt.Sprintf(" (%d checks failed)", n)
 	}
 	if doc.Run.Synthetic {
 		word += " (synthetic, not a result)"

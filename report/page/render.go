@@ -269,6 +269,7 @@ func (r *writer) funcs() template.FuncMap {
 		"separated":    separated,
 		"verdict":      r.verdict,
 		"verdictMeans": r.verdictMeans,
+		"failed":       r.failed,
 		"arm":          r.armName,
 		"promptOf":     r.promptOf,
 		"talks":        r.talks,
@@ -288,6 +289,16 @@ func separated(c *analysis.Contrast) string {
 		return "down"
 	}
 	return ""
+}
+
+// failed are the places of the failed checks. A run under way fails those that look for what is not there yet: it has none.
+func (r *writer) failed() (places []int) {
+	for i, c := range r.doc.Checks {
+		if c.Status == artifact.Fail && r.doc.Run.Complete {
+			places = append(places, i)
+		}
+	}
+	return places
 }
 
 // verdict is the primary comparison's, or why there is none.
