@@ -267,7 +267,23 @@ func TestAgainIsTheReports(t *testing.T) {
 	}
 	readme := linesOf(t, "again", string(page))
 
-	f, err := os.Open(filepath.Join(run, "eval", "recipe-19-recipe-test.jsonl.gz"))
+	for name, sentence := range map[string]string{"recipe-19": "`recipe-19`, the third below, in %d of %d replies", "recipe-20": "`recipe-20` talks in %d of %d replies, the others in none"} {
+		talks, all := talking(t, run, name)
+		if want := fmt.Sprintf(sentence, talks, all); !strings.Contains(readme, want) {
+			t.Errorf("README.md does not say %q", want)
+		}
+	}
+	for _, seed := range []int{17, 18, 21, 22, 23, 24} {
+		if talks, _ := talking(t, run, fmt.Sprintf("recipe-%d", seed)); talks != 0 {
+			t.Errorf("README.md says that recipe-%d does not talk, it does in %d replies", seed, talks)
+		}
+	}
+}
+
+// talking counts the replies of a trained run on the test split, under its own prompt, that talk.
+func talking(t *testing.T, run, name string) (talks, all int) {
+	t.Helper()
+	f, err := os.Open(filepath.Join(run, "eval", name+"-recipe-test.jsonl.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,20 +292,16 @@ func TestAgainIsTheReports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	talks, all := 0, 0
 	for d := json.NewDecoder(replies); ; all++ {
 		var reply struct{ Talk struct{ Talks bool } }
 		if err := d.Decode(&reply); errors.Is(err, io.EOF) {
-			break
+			return talks, all
 		} else if err != nil {
 			t.Fatal(err)
 		}
 		if reply.Talk.Talks {
 			talks++
 		}
-	}
-	if want := fmt.Sprintf("`recipe-19`, the third below, in %d of %d replies", talks, all); !strings.Contains(readme, want) {
-		t.Errorf("README.md does not say %q", want)
 	}
 }
 

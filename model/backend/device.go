@@ -59,6 +59,7 @@ type Device struct {
 	programs    []Compiled
 	room        func() int64
 	kernels     kernels
+	remove      func() // what lasts as long as the device; nil: nothing
 }
 
 // Open opens the named backend; Auto takes the best that opens and says in Passed why not the others.
@@ -126,6 +127,9 @@ func (d *Device) Close() {
 		_ = exe.Destroy() // the client goes next
 	}
 	d.Backend.Finalize()
+	if d.remove != nil {
+		d.remove()
+	}
 }
 
 func openGo() (*Device, error) {
@@ -181,23 +185,21 @@ func openCUDA(processes int) (*Device, error) {
 	if dir := cudaDataDir(path); dir != "" {
 		addXLAFlag("--xla_gpu_cuda_data_dir=" + dir)
 	}
-	var chosen kernels
-	if cache, err := os.UserCacheDir(); err == nil {
-		if chosen, err = kernelsOf(cache, path); err != nil {
-			chosen = kernels{} // as in a container that may not write: XLA measures each time
-		} else {
-			addXLAFlag("--xla_gpu_per_fusion_autotune_cache_dir=" + chosen.choices())
-		}
+	chosen, remove := kernelsFor(path)
+	if chosen.dir != "" {
+		addXLAFlag("--xla_gpu_per_fusion_autotune_cache_dir=" + chosen.choices())
 	}
 	room := gpuRoom()
-	options := memoryOptions(processes, hasPool(driverLibrary) == nil)
+	options := memoryOptions(processes, func() bool { return hasPool(driverLibrary) == nil })
 	d, err := openPlugin(CUDA, path, options)
 	if err != nil {
+		remove()
 		return nil, err
 	}
+	d.remove = remove
 	if options["allocator"] == pooled {
 		if err := keepPool(driverLibrary); err != nil {
-			d.Backend.Finalize()
+			d.Close()
 			return nil, fmt.Errorf("the GPU's memory pool: %w; with %s=bfc XLA does without it", err, allocatorVariable)
 		}
 	}
@@ -205,6 +207,29 @@ func openCUDA(processes int) (*Device, error) {
 	d.stop = make(chan struct{})
 	go d.watch(d.stop)
 	return d, nil
+}
+
+// kernelsFor is the folder of kernels in the user's cache, or, as in a container that may not write there, one for this process, which
+// remove removes: it has what the program brings along. Where there can be none, XLA measures each time.
+func kernelsFor(plugin string) (k kernels, remove func()) {
+	remove = func() {}
+	card := cardOf()
+	cache, err := os.UserCacheDir()
+	if err == nil {
+		if k, err = kernelsOf(cache, plugin, card); err == nil {
+			return k, remove
+		}
+	}
+	fmt.Fprintf(os.Stderr, "backend: no folder for the kernels that XLA finds fastest (%v): each start measures what does not come with the program; XDG_CACHE_HOME names a cache folder\n", err)
+	if cache, err = os.MkdirTemp("", "teamtalk-kernels-"); err != nil {
+		return kernels{}, remove
+	}
+	remove = func() { _ = os.RemoveAll(cache) }
+	if k, err = kernelsOf(cache, plugin, card); err != nil {
+		remove()
+		return kernels{}, func() {}
+	}
+	return k, remove
 }
 
 // pooled is XLA's allocator that takes from the driver's memory pool.
@@ -219,10 +244,10 @@ const allocatorVariable = "XLA_PYTHON_CLIENT_ALLOCATOR"
 // A process that has a card to itself takes from the driver's pool, which holds what is needed. XLA's own allocator (bfc) takes regions
 // of powers of two, for training of a 1.5B model 41 GiB where 24 are asked for; but it keeps to a fraction, which processes that share
 // a card need.
-func memoryOptions(processes int, pool bool) pjrt.NamedValuesMap {
+func memoryOptions(processes int, pool func() bool) pjrt.NamedValuesMap {
 	options := pjrt.NamedValuesMap{"preallocate": false, "memory_fraction": float32(gpuShare / float64(max(1, processes)))}
 	allocator := os.Getenv(allocatorVariable)
-	if allocator == "" && pool && processes <= 1 {
+	if allocator == "" && processes <= 1 && pool() {
 		allocator = pooled
 	}
 	if allocator != "" {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,42 +23,57 @@ import (
 // the program ([tuned]).
 //
 // XLA guards the files against half-written ones, not against compilations that measure the same thing at the same time, each of which
-// goes on with its own choice. So programs that were never compiled with this folder are compiled by one process at a time, in a
-// session; and where a session measured, its programs are compiled once more, from what the folder says at its end.
+// goes on with its own choice. So programs that were never compiled with this folder for a card like this are compiled by one process at
+// a time, in a session. Side by side within it they can still part: whenever they measured, they are all compiled once more, with what
+// was found, until nothing is. (XLA asks its memory before the folder. The two could differ only where two compilations end measuring
+// the same thing within the same microseconds.)
 type kernels struct {
 	dir      string
+	card     func() string // what is measured holds for; "" where the driver does not tell
 	sessions *sessions
 }
 
 // sessions has the session of this process, if one is under way. Programs that are compiled side by side share it.
 type sessions struct {
 	sync.Mutex
-	now *session
+	now     *session
+	without error // why this process does not wait for others any more
 }
 
 type session struct {
-	k        kernels
-	compiles int           // under way or waiting for the lock; guarded by sessions
-	began    chan struct{} // closed when the lock is held, or cannot be had
-	err      error         // why it cannot
-	unlock   func()
-	choices  int // in the folder at the start
-	known    []string
-	ended    chan struct{} // closed when no compilation is under way
-	measured bool          // the folder has more choices than at the start
+	k      kernels
+	began  chan struct{} // closed when the lock is held, or cannot be had
+	err    error         // why it cannot
+	unlock func()
+
+	// Guarded by sessions.
+	compiling int      // compilations of this round under way, or waiting for the lock
+	compiled  []string // files of the programs that this round compiled
+	round     *round
+	rounds    int
+	seen      string // the choices at the start of the round
 }
 
-// measuring is how long a process waits for another that measures. The largest program of a 1.5B model took under a minute.
+// round is one compilation of all programs of a session.
+type round struct {
+	over  chan struct{}
+	again bool // read after over is closed: the next round is to come
+}
+
+// measuring is how long a process waits for another's session. Those of a 1.5B model took one to three minutes.
 const measuring = 10 * time.Minute
+
+// mostRounds ends a session whose choices do not come to rest.
+const mostRounds = 4
 
 // kernelsOf is the folder for a plugin's file below a cache folder; the choices of one build of XLA are not those of another. It
 // holds those that this program brings along for the build.
-func kernelsOf(cache, plugin string) (kernels, error) {
+func kernelsOf(cache, plugin string, card func() string) (kernels, error) {
 	build, err := buildOf(plugin)
 	if err != nil {
 		return kernels{}, err
 	}
-	k := kernels{filepath.Join(cache, "teamtalk", "xla-autotune", build), &sessions{}}
+	k := kernels{filepath.Join(cache, "teamtalk", "xla-autotune", build), card, &sessions{}}
 	if err := errors.Join(os.MkdirAll(k.choices(), 0o755), os.MkdirAll(k.programs(), 0o755)); err != nil {
 		return kernels{}, err
 	}
@@ -91,31 +107,60 @@ func buildOf(plugin string) (string, error) {
 	return filepath.Base(plugin) + "-" + hex.EncodeToString(h.Sum(nil))[:12], nil
 }
 
-// choices is XLA's own folder. programs has a file for each program that was compiled with it.
+// choices is XLA's own folder. programs has a file for each program that was compiled with it, in a folder for each kind of card.
 func (k kernels) choices() string { return filepath.Join(k.dir, tuned.Choices) }
 
 func (k kernels) programs() string { return filepath.Join(k.dir, tuned.Programs) }
 
+// cardOf asks the driver, while the plugin opens, what the first visible card is: its name and its clock, on which XLA's own name for it
+// depends.
+func cardOf() func() string {
+	f := sync.OnceValue(func() string {
+		line, err := QueryGPU("name,clocks.max.sm")
+		if err != nil {
+			return ""
+		}
+		if first := firstGPU(os.Getenv(VisibleDevices)); strings.HasPrefix(first, "MIG-") { // a part of the card that the line is of
+			line += " " + first
+		}
+		return tuned.Card(line)
+	})
+	go f()
+	return f
+}
+
 // choosing calls compile for the program with this hash so that its kernels are those that the folder has afterwards, which can take
-// two calls; the second replaces what the first compiled. That the folder cannot be used is no error: XLA then measures.
+// several calls; each replaces what the one before compiled. That the folder cannot be used is no error: XLA then measures.
 func (k kernels) choosing(program [sha256.Size]byte, compile func() error) error {
-	known := filepath.Join(k.programs(), hex.EncodeToString(program[:]))
-	if k.dir == "" || exists(known) {
+	if k.dir == "" {
+		return compile()
+	}
+	known := ""
+	if card := k.card(); card != "" {
+		known = filepath.Join(k.programs(), card, hex.EncodeToString(program[:]))
+	}
+	if exists(known) {
 		return compile()
 	}
 	s := k.join()
 	if s.err != nil || exists(known) { // or another process measured meanwhile
-		s.leave("")
+		s.leave(false, "")
 		return compile()
 	}
-	err := compile()
-	if err != nil {
-		known = ""
+	inside := true
+	defer func() {
+		if inside { // an error or a panic
+			s.leave(false, "")
+		}
+	}()
+	for {
+		if err := compile(); err != nil {
+			return err
+		}
+		if inside = s.leave(true, known); !inside {
+			return nil
+		}
 	}
-	if s.leave(known) && err == nil {
-		return compile()
-	}
-	return err
 }
 
 // join enters this process's session, or begins one when no other process has one.
@@ -123,57 +168,98 @@ func (k kernels) join() *session {
 	k.sessions.Lock()
 	s := k.sessions.now
 	if s != nil {
-		s.compiles++
+		s.compiling++
 		k.sessions.Unlock()
 		<-s.began
 		return s
 	}
-	s = &session{k: k, compiles: 1, began: make(chan struct{}), ended: make(chan struct{})}
+	s = &session{k: k, compiling: 1, began: make(chan struct{}), err: k.sessions.without, round: &round{over: make(chan struct{})}}
 	k.sessions.now = s
 	k.sessions.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), measuring)
-	defer cancel()
-	s.unlock, s.err = flock.Exclusive(ctx, filepath.Join(k.dir, "lock"))
-	s.choices = k.count()
+	if s.err == nil {
+		s.lock()
+	}
+	s.seen = k.state()
 	close(s.began)
 	return s
 }
 
-// leave ends one compilation of a session, of a program that the file known says is known from now on ("": of none), waits for the
-// others, and tells whether one of them measured.
-func (s *session) leave(known string) (measured bool) {
+// lock waits for the sessions of other processes. Who waited in vain does not wait again.
+func (s *session) lock() {
+	ctx, cancel := context.WithTimeout(context.Background(), measuring)
+	defer cancel()
+	if s.unlock, s.err = flock.Exclusive(ctx, filepath.Join(s.k.dir, "lock")); s.err == nil {
+		return
+	}
 	s.k.sessions.Lock()
-	if known != "" {
-		s.known = append(s.known, known)
+	defer s.k.sessions.Unlock()
+	s.k.sessions.without = s.err
+	fmt.Fprintf(os.Stderr, "backend: compiling without the lock on %s (%v): processes that measure kernels at the same time may choose different ones, and differ in the last digits\n", s.k.dir, s.err)
+}
+
+// leave ends one compilation of a round, of a program whose file is known ("": none) where it compiled, and waits for the others. It
+// tells whether to compile it again.
+func (s *session) leave(compiled bool, known string) (again bool) {
+	s.k.sessions.Lock()
+	r := s.round
+	s.compiling--
+	if compiled {
+		s.compiled = append(s.compiled, known)
 	}
-	s.compiles--
-	last := s.compiles == 0
-	if last {
-		s.k.sessions.now = nil
+	if s.compiling > 0 {
+		s.k.sessions.Unlock()
+		if !compiled {
+			return false
+		}
+		<-r.over
+		return r.again
 	}
+	defer close(r.over) // after r.again is set
+	now := s.k.state()
+	if s.err == nil && len(s.compiled) > 0 && now != s.seen && s.rounds+1 < mostRounds {
+		s.compiling, s.compiled, s.seen = len(s.compiled), nil, now
+		s.rounds++
+		s.round = &round{over: make(chan struct{})}
+		r.again = true
+		s.k.sessions.Unlock()
+		if !compiled { // it is not among those that compile again
+			return false
+		}
+		return true
+	}
+	s.k.sessions.now = nil
 	s.k.sessions.Unlock()
-	if !last {
-		<-s.ended
-		return s.measured
-	}
 	if s.err == nil {
-		s.measured = s.k.count() > s.choices
-		for _, known := range s.known {
-			_ = os.WriteFile(known, nil, 0o644) // without it the next process waits for its turn, and finds the choices all the same
+		for _, known := range s.compiled {
+			if known != "" { // without it the next process waits for its turn, and finds the choices all the same
+				_ = os.MkdirAll(filepath.Dir(known), 0o755)
+				_ = os.WriteFile(known, nil, 0o644)
+			}
 		}
 		s.unlock()
 	}
-	close(s.ended)
-	return s.measured
+	return false
 }
 
-// count is how many choices the folder has.
-func (k kernels) count() int {
-	found, _ := filepath.Glob(filepath.Join(k.choices(), "*", "*.pb")) // the pattern is well-formed
-	return len(found)
+// state changes when a choice is added or replaced.
+func (k kernels) state() string {
+	var b strings.Builder
+	devices, _ := os.ReadDir(k.choices()) // what cannot be read does not change
+	for _, device := range devices {
+		choices, _ := os.ReadDir(filepath.Join(k.choices(), device.Name()))
+		for _, c := range choices {
+			if info, err := c.Info(); err == nil {
+				fmt.Fprintln(&b, device.Name(), c.Name(), info.Size(), info.ModTime().UnixNano())
+			}
+		}
+	}
+	return b.String()
 }
 
 func exists(path string) bool {
+	if path == "" {
+		return false
+	}
 	_, err := os.Stat(path)
 	return err == nil
 }

@@ -12,6 +12,12 @@ import (
 	"time"
 )
 
+func testKernels(dir, card string) kernels {
+	return kernels{dir, func() string { return card }, &sessions{}}
+}
+
+func noCard() string { return "" }
+
 // compiler is a process's XLA: it takes the folder's choice for each product, else measures, with a result that differs each time, and
 // goes on with what it measured itself.
 type compiler struct {
@@ -63,7 +69,7 @@ func TestAllProgramsTakeTheSameKernels(t *testing.T) {
 	}
 	var busy atomic.Int32
 	start := func() *compiler {
-		return &compiler{kernels: kernels{dir, &sessions{}}, programs: map[string]string{}, busy: &busy}
+		return &compiler{kernels: testKernels(dir, "NVIDIA-H200-1980"), programs: map[string]string{}, busy: &busy}
 	}
 	processes := []*compiler{start(), start(), start()}
 	var all sync.WaitGroup
@@ -89,7 +95,7 @@ func TestAllProgramsTakeTheSameKernels(t *testing.T) {
 	if measured != 1 {
 		t.Errorf("%d processes measured, want 1", measured)
 	}
-	if found, _ := filepath.Glob(filepath.Join(dir, "programs", "*")); len(found) != 3 {
+	if found, _ := filepath.Glob(filepath.Join(dir, "programs", "NVIDIA-H200-1980", "*")); len(found) != 3 {
 		t.Errorf("known programs: %v, want 3", found)
 	}
 }
@@ -107,7 +113,7 @@ func TestChoosingKernels(t *testing.T) {
 		{"a folder that cannot be written does no harm", filepath.Join(t.TempDir(), "file", "below"), nil, false},
 		{"no folder", "", nil, false},
 	} {
-		k := kernels{c.dir, &sessions{}}
+		k := testKernels(c.dir, "NVIDIA-H200-1980")
 		if c.known || c.err != nil {
 			if err := os.Mkdir(k.programs(), 0o755); err != nil {
 				t.Fatal(err)
@@ -122,7 +128,7 @@ func TestChoosingKernels(t *testing.T) {
 		if err := k.choosing(program, func() error { ran++; return c.err }); !errors.Is(err, c.err) || ran != 1 {
 			t.Errorf("%s: compiled %d times, error %v, want once and %v", c.why, ran, err, c.err)
 		}
-		found, _ := filepath.Glob(filepath.Join(k.programs(), "*"))
+		found, _ := filepath.Glob(filepath.Join(k.programs(), "*", "*"))
 		if (len(found) == 1) != c.known {
 			t.Errorf("%s: known programs %v", c.why, found)
 		}
@@ -140,7 +146,7 @@ func TestKernelsAreOfABuild(t *testing.T) {
 		return path
 	}
 	dir := func(plugin string) string {
-		k, err := kernelsOf(cache, plugin)
+		k, err := kernelsOf(cache, plugin, noCard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +159,158 @@ func TestKernelsAreOfABuild(t *testing.T) {
 	if b := dir(write("build 2")); b == a {
 		t.Errorf("two builds share %s", a)
 	}
-	if _, err := kernelsOf(cache, filepath.Join(cache, "missing.so")); err == nil {
+	if _, err := kernelsOf(cache, filepath.Join(cache, "missing.so"), noCard); err == nil {
 		t.Error("a plugin that is not there has a folder")
 	}
+}
+
+// measure is a compilation that finds the choice n.
+func measure(t *testing.T, k kernels, n int) {
+	t.Helper()
+	path := filepath.Join(k.choices(), "ed0e56ab8b2a0ecb", "000de3da15600e9241f3cca2680eb984.pb")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(path, []byte(fmt.Sprintf("kernel %d", n)), 0o644); err != nil {
+		t.Error(err)
+	}
+}
+
+// A program is compiled until nothing is measured any more, be it another choice for what was there: then it is what a later process
+// compiles.
+func TestCompiledUntilNothingIsMeasured(t *testing.T) {
+	for _, c := range []struct {
+		why            string
+		measures, want int
+	}{
+		{"nothing to measure", 0, 1},
+		{"something", 1, 2},
+		{"other kernels need others to be measured", 2, 3},
+		{"never at rest", 99, mostRounds},
+	} {
+		k := testKernels(filepath.Join(t.TempDir(), "[a] *"), "NVIDIA-H200-1980")
+		measure(t, k, 0)
+		ran := 0
+		err := k.choosing(sha256.Sum256(nil), func() error {
+			if ran++; ran <= c.measures {
+				measure(t, k, 10*ran)
+			}
+			return nil
+		})
+		if err != nil || ran != c.want {
+			t.Errorf("%s: compiled %d times, error %v, want %d", c.why, ran, err, c.want)
+		}
+		if k.sessions.now != nil {
+			t.Errorf("%s: the session goes on", c.why)
+		}
+	}
+}
+
+// What one card's kernels are known for is measured on another, in turn.
+func TestKnownForACard(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		card string
+		want int
+	}{{"NVIDIA-H200-1980", 2}, {"NVIDIA-H200-1980", 1}, {"NVIDIA-L40S-2520", 2}, {"", 2}, {"", 2}} {
+		k, ran := testKernels(dir, c.card), 0
+		if err := k.choosing(sha256.Sum256(nil), func() error {
+			if ran++; ran < c.want {
+				measure(t, k, int(time.Now().UnixNano()))
+			}
+			return nil
+		}); err != nil || ran != c.want {
+			t.Errorf("%q: compiled %d times, error %v, want %d", c.card, ran, err, c.want)
+		}
+	}
+}
+
+// A compilation that panics or fails leaves its session: the others go on, and so do later ones and other processes.
+func TestLeavingASession(t *testing.T) {
+	dir := t.TempDir()
+	k := testKernels(dir, "NVIDIA-H200-1980")
+	var all sync.WaitGroup
+	var began sync.WaitGroup
+	began.Add(3)
+	together := func() { began.Done(); began.Wait() } // all three are in the session
+	all.Go(func() {
+		defer func() { _ = recover() }()
+		_ = k.choosing(sha256.Sum256([]byte("panics")), func() error { together(); panic("graph code") })
+	})
+	all.Go(func() {
+		if err := k.choosing(sha256.Sum256([]byte("fails")), func() error { together(); return errors.New("no memory") }); err == nil {
+			t.Error("the error is lost")
+		}
+	})
+	ran := 0
+	all.Go(func() {
+		if err := k.choosing(sha256.Sum256([]byte("compiles")), func() error {
+			if ran++; ran == 1 {
+				measure(t, k, 1)
+				together()
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	all.Wait()
+	if ran != 2 {
+		t.Errorf("the one that compiles was compiled %d times, want 2", ran)
+	}
+	for _, later := range []kernels{k, testKernels(dir, "NVIDIA-H200-1980")} {
+		if err := later.choosing(sha256.Sum256([]byte("later")), func() error { return nil }); err != nil {
+			t.Error(err)
+		}
+	}
+	if found, _ := filepath.Glob(filepath.Join(dir, "programs", "*", "*")); len(found) != 2 {
+		t.Errorf("known programs %v, want the one that compiled and the later one", found)
+	}
+}
+
+// Who waited for another process in vain does not wait again.
+func TestGivingUpTheLock(t *testing.T) {
+	k := testKernels(filepath.Join(t.TempDir(), "file"), "NVIDIA-H200-1980")
+	if err := os.WriteFile(k.dir, nil, 0o644); err != nil { // no lock can be made below it
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := k.choosing(sha256.Sum256(nil), func() error { return nil }); err != nil {
+			t.Error(err)
+		}
+	}
+	if k.sessions.without == nil {
+		t.Error("it is not remembered that there is no lock")
+	}
+}
+
+// Where the cache cannot be written, as in a container, the kernels that come with the program are there all the same.
+func TestKernelsWithoutACache(t *testing.T) {
+	plugin := filepath.Join(t.TempDir(), "xla_cuda_plugin.so")
+	if err := os.WriteFile(plugin, []byte("a build"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("PATH", t.TempDir()) // no nvidia-smi
+	t.Setenv("XDG_CACHE_HOME", plugin)
+	k, remove := kernelsFor(plugin)
+	if k.dir == "" || !exists(k.choices()) || k.card() != "" {
+		t.Errorf("folder %q, card %q", k.dir, k.card())
+	}
+	remove()
+	if exists(k.dir) {
+		t.Errorf("%s is left behind", k.dir)
+	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	k, remove = kernelsFor(plugin)
+	remove()
+	if !exists(k.choices()) {
+		t.Error("the user's cache is gone")
+	}
+	t.Setenv("XDG_CACHE_HOME", plugin)
+	t.Setenv("TMPDIR", plugin)
+	if k, remove = kernelsFor(plugin); k.dir != "" {
+		t.Errorf("a folder %s where nothing can be written", k.dir)
+	}
+	remove()
 }

@@ -46,6 +46,7 @@ import "C"
 
 import (
 	"errors"
+	"runtime"
 	"unsafe"
 )
 
@@ -60,6 +61,8 @@ func hasPool(library string) error { return callPool(library, 0) }
 func keepPool(library string) error { return callPool(library, 1) }
 
 func callPool(library string, write C.int) error {
+	runtime.LockOSThread() // dlerror's text is the thread's
+	defer runtime.UnlockOSThread()
 	name := C.CString(library)
 	defer C.free(unsafe.Pointer(name))
 	if failed := C.keep(name, write); failed != nil {

@@ -82,7 +82,7 @@ func TestMemoryOptions(t *testing.T) {
 		{"as the user says, who shares", 2, false, "cuda_async", 0.46, "cuda_async"},
 	} {
 		t.Setenv(allocatorVariable, c.variable)
-		o := memoryOptions(c.processes, c.pool)
+		o := memoryOptions(c.processes, func() bool { return c.pool })
 		if o["memory_fraction"] != c.fraction || o["preallocate"] != false || o["allocator"] != c.allocator {
 			t.Errorf("%s: %v, want memory_fraction %g, allocator %v and nothing taken in advance", c.why, o, c.fraction, c.allocator)
 		}

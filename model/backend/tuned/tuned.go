@@ -1,7 +1,7 @@
 // Package tuned holds the kernels that XLA found fastest where the published runs were made: for every product and fusion of
 // their programs, which implementation to take. Kernels add in different orders, and which is fastest is measured anew on every
-// machine, with a different result each time; a run with the kernels of another gives the same bytes, and its start does not wait for the
-// measuring.
+// machine, with a different result each time. With the same kernels a run gives the bytes of the run before, and its start does not wait
+// for the measuring.
 //
 // There is one file for each build of a plugin, written by teamtalk/model/backend/tuned/collect. Each of its lines holds a choice,
 //
@@ -10,9 +10,10 @@
 // DEVICE being XLA's hash of the card and its clocks, FINGERPRINT that of the instruction, and the rest its AutotuneEntry
 // (xla/autotune_cache.proto) as XLA wrote it; or it holds
 //
-//	program SHA256
+//	program CARD/SHA256
 //
-// of a program's StableHLO whose choices are all there. Lines that begin with # say where they come from.
+// CARD being the driver's name for a card and its clock, and the rest of a program's StableHLO, all of whose choices for such a card are
+// there. Lines that begin with # say where they come from.
 package tuned
 
 import (
@@ -34,7 +35,7 @@ import (
 // The folders that a set is written to and read from, below one of the caller's.
 const (
 	Choices  = "kernels"  // DEVICE/FINGERPRINT.pb, as XLA keeps them
-	Programs = "programs" // SHA256, empty files
+	Programs = "programs" // CARD/SHA256, empty files
 )
 
 //go:embed *.txt
@@ -44,7 +45,12 @@ var files embed.FS
 type Set struct {
 	Comments []string          // without the #
 	Choices  map[string][]byte // DEVICE/FINGERPRINT: entry
-	Programs map[string]bool   // by SHA-256, in hexadecimal
+	Programs map[string]bool   // CARD/SHA256
+}
+
+// Card is a card's name in a set: what the driver says of it, as a file name.
+func Card(driver string) string {
+	return strings.Trim(notInNames.ReplaceAllString(driver, "-"), "-")
 }
 
 // Of is the set for a build of a plugin, as its file is named. A build that nobody measured has an empty set.
@@ -65,7 +71,8 @@ func Of(build string) (Set, error) {
 
 var (
 	choiceName  = regexp.MustCompile(`^[0-9a-f]{16}/[0-9a-f]{32}$`)
-	programName = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	programName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}/[0-9a-f]{64}$`)
+	notInNames  = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 )
 
 // Parse reads a file.
@@ -90,7 +97,7 @@ func Parse(raw []byte) (Set, error) {
 			}
 			s.Choices[name] = entry
 		default:
-			return Set{}, fmt.Errorf("line %d: %q is neither DEVICE/FINGERPRINT BASE64 nor program SHA256", n, line)
+			return Set{}, fmt.Errorf("line %d: %q is neither DEVICE/FINGERPRINT BASE64 nor program CARD/SHA256", n, line)
 		}
 	}
 	return s, lines.Err()
@@ -124,7 +131,7 @@ func (s Set) Write(dir string) error {
 		}
 	}
 	for name := range s.Programs {
-		path := filepath.Join(dir, Programs, name)
+		path := filepath.Join(dir, Programs, filepath.FromSlash(name))
 		if _, err := os.Stat(path); err == nil {
 			continue
 		}
@@ -177,13 +184,22 @@ func Read(dir string) (Set, error) {
 			}
 		}
 	}
-	programs, err := os.ReadDir(filepath.Join(dir, Programs))
+	cards, err := os.ReadDir(filepath.Join(dir, Programs))
 	if err != nil {
 		return Set{}, err
 	}
-	for _, p := range programs {
-		if programName.MatchString(p.Name()) {
-			s.Programs[p.Name()] = true
+	for _, card := range cards {
+		if !card.IsDir() {
+			continue
+		}
+		programs, err := os.ReadDir(filepath.Join(dir, Programs, card.Name()))
+		if err != nil {
+			return Set{}, err
+		}
+		for _, p := range programs {
+			if name := card.Name() + "/" + p.Name(); programName.MatchString(name) {
+				s.Programs[name] = true
+			}
 		}
 	}
 	return s, nil

@@ -14,8 +14,8 @@ const (
 	device = "ed0e56ab8b2a0ecb"
 	first  = device + "/000de3da15600e9241f3cca2680eb984"
 	second = device + "/00abbc0dfaec0d1c688a6d6d545d774b"
-	text   = "# a card\n" + first + " Zmlyc3Q=\n" + second + " c2Vjb25k\nprogram " + sha + "\n"
-	sha    = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	text   = "# a card\n" + first + " Zmlyc3Q=\n" + second + " c2Vjb25k\nprogram " + known + "\n"
+	known  = "NVIDIA-H200-1980/e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 )
 
 // XLA looks an entry up by the name of its file and believes what is in it: every entry has to say that name itself.
@@ -49,14 +49,15 @@ func TestSetsThatTheProgramBringsAlong(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	s, err := Parse([]byte(text))
-	if err != nil || string(s.Text()) != text || string(s.Choices[first]) != "first" || !s.Programs[sha] {
+	if err != nil || string(s.Text()) != text || string(s.Choices[first]) != "first" || !s.Programs[known] {
 		t.Errorf("%v, error %v", s, err)
 	}
 	for _, c := range []struct{ why, line, want string }{
 		{"cut off in the middle", first + " Zmlyc3", "expected base64"},
 		{"cut off before the entry", first, "expected base64"},
 		{"a path out of the folder", "../../../etc/passwd Zmlyc3Q=", "neither"},
-		{"a path in the program's name", "program ../" + sha[3:], "neither"},
+		{"a path in the program's name", "program ../" + known[17:], "neither"},
+		{"a program without a card", "program " + known[17:], "neither"},
 		{"an empty line", "", "neither"},
 	} {
 		_, err := Parse([]byte(text + c.line + "\n"))
@@ -111,7 +112,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	if len(found.Choices) != 3 || len(found.Programs) != 1 || !found.Programs[sha] {
+	if len(found.Choices) != 3 || len(found.Programs) != 1 || !found.Programs[known] {
 		t.Errorf("%v", found)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*", "*", ".tmp_*"))
@@ -151,7 +152,27 @@ func TestReadPassesOverWhatIsNoChoice(t *testing.T) {
 	if err != nil || len(s.Choices) != 2 {
 		t.Errorf("%v, error %v", s, err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, Programs, known[17:]), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Read(dir); err != nil || len(s.Programs) != 1 {
+		t.Errorf("a program of no card: %v, error %v", s.Programs, err)
+	}
 	if _, err := Read(t.TempDir()); err == nil {
 		t.Error("a folder that is no cache can be read")
+	}
+}
+
+func TestCard(t *testing.T) {
+	for line, want := range map[string]string{
+		"NVIDIA H200, 1980":                   "NVIDIA-H200-1980",
+		"NVIDIA A100-SXM4-80GB, 1410":         "NVIDIA-A100-SXM4-80GB-1410",
+		"../../etc/passwd":                    "etc-passwd",
+		"NVIDIA H200, [N/A] MIG-5f0e-11ee ":   "NVIDIA-H200-N-A-MIG-5f0e-11ee",
+		"NVIDIA GeForce RTX 4090 (mobile), 1": "NVIDIA-GeForce-RTX-4090-mobile-1",
+	} {
+		if got := Card(line); got != want || !programName.MatchString(got+"/"+known[17:]) {
+			t.Errorf("%q is %q, want %q, which a set can name", line, got, want)
+		}
 	}
 }
