@@ -40,11 +40,12 @@ var elsewhere = map[string]string{
 	"go run ./report runs/mini-1":                                                    ".ci/run, with the name of its run",
 	"go run ./report check -out report/writeup/team-talk-1.5b recipe/results/team-talk-1.5b":  "TestPublishedWriteUpsAreFresh in report",
 	"go run ./report verify -out report/writeup/team-talk-1.5b recipe/results/team-talk-1.5b": "TestPublishedWriteUpsAreFresh in report",
-	"go run ./report watch runs/mini-1":  "TestWatch in report",
-	"go run ./report export runs/mini-1": "TestCompareOfAnExportIsTheReports in report",
-	"go run ./report check":              ".ci/run",
-	"go run ./report lint":               ".ci/run",
-	"go run ./report verify":             ".ci/run",
+	"go run ./report -out runs/again recipe/results/climb/team-talk-1.5b-again":               "TestAgainIsTheReports, into another folder",
+	"go run ./report watch runs/mini-1":                                                       "TestWatch in report",
+	"go run ./report export runs/mini-1":                                                      "TestCompareOfAnExportIsTheReports in report",
+	"go run ./report check":                                                                   ".ci/run",
+	"go run ./report lint":                                                                    ".ci/run",
+	"go run ./report verify":                                                                  ".ci/run",
 }
 
 func readme(t *testing.T) string {
