@@ -5,6 +5,8 @@
 # The model and the data of `make reproduce`.
 MODEL ?= hub:Qwen/Qwen2.5-1.5B-Instruct
 DATA ?= fetch
+# Its training seeds, e.g. 17,18,19,20; empty: the preset's two.
+SEEDS ?=
 # Further flags of JupyterLab for `make notebook`, e.g. --no-browser, or --allow-root in a container.
 LAB ?=
 # `make notebook-html` writes here, in the theme light or dark.
@@ -15,7 +17,7 @@ help:
 	@echo 'make run          trains and evaluates the mini preset, both arms, and writes its report (no GPU needed)'
 	@echo 'make test         gofmt, go vet and every test'
 	@echo 'make reproduce    the real experiment on every visible GPU, with MODEL=folder|FILE.gguf|hub:NAME and DATA=folder|fetch;'
-	@echo '                  now MODEL=$(MODEL) DATA=$(DATA)'
+	@echo '                  now MODEL=$(MODEL) DATA=$(DATA); SEEDS=17,18,.. for others than the preset has'
 	@echo 'make notebook     opens JupyterLab on the notebooks; everything it needs goes into .venv/ and .jupyter/; LAB=more flags'
 	@echo 'make notebook-kernel  bin/gonb and .jupyter/kernels/gonb, for a Jupyter that you have'
 	@echo 'make notebook-tools   that, and what executes notebooks without a browser, in .venv/ (test does it by itself)'
@@ -45,7 +47,7 @@ check:
 reproduce: need build
 	@[ -e /dev/nvidiactl ] || echo 'note: no NVIDIA driver on this machine: the CPU will be very slow at a model of this size' >&2
 	@[ ! -e /dev/nvidiactl ] || scripts/plugin/install.sh cuda
-	bin/recipe -preset qwen -model '$(MODEL)' -data '$(DATA)'
+	bin/recipe -preset qwen -model '$(MODEL)' -data '$(DATA)' $(if $(SEEDS),-seeds '$(SEEDS)')
 	bin/report
 
 notebook: need

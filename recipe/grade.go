@@ -18,7 +18,8 @@ func runGrade(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	flags := flag.NewFlagSet("grade", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprint(stderr, `usage: recipe grade [-boxed] < x.jsonl    {"completion":..,"gold":..} -> the same with "verdict":{"reward":0|1|null,..},"talk":{..}
+		fmt.Fprint(stderr, `usage: recipe grade [-boxed] < x.jsonl    {"completion":..,"gold":..} -> the same with "verdict":{"reward":0|1|null,..},"talk":{..},
+                                              which replace fields of these names
 `)
 		flags.PrintDefaults()
 	}

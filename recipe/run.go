@@ -36,6 +36,7 @@ func runExperiment(ctx context.Context, args []string, _ io.Reader, stdout, stde
 	f.StringVar(&o.Arm, "arm", "", "train only this `arm`: baseline or recipe")
 	f.StringVar(&seeds, "seeds", "", "training `seeds`, e.g. 17,18")
 	f.IntVar(&o.Steps, "steps", 0, "optimizer `steps` (default: the preset's, 40)")
+	f.IntVar(&o.MaxPromptLength, "max-prompt-length", 0, "`tokens` of the longest prompt, system message and problem (default: the preset's, 128 or 512)")
 	f.Func("test-samples", "replies to each task of GSM8K's whole test split, `N`; 0 leaves that evaluation out (preset qwen; default 1)", func(s string) error {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 0 {
@@ -107,7 +108,7 @@ func checkFlags(f *flag.FlagSet, o *lab.Options, seeds string) error {
 	for _, n := range []struct {
 		name  string
 		value int
-	}{{"steps", o.Steps}, {"lockstep", o.Lockstep}, {"eval-batch", o.EvalRows}, {"processes", o.Processes}, {"stop-after", o.StopAfter}} {
+	}{{"steps", o.Steps}, {"max-prompt-length", o.MaxPromptLength}, {"lockstep", o.Lockstep}, {"eval-batch", o.EvalRows}, {"processes", o.Processes}, {"stop-after", o.StopAfter}} {
 		if set[n.name] && n.value < 1 {
 			return usagef("-%s %d: expected 1 or more", n.name, n.value)
 		}
@@ -173,7 +174,7 @@ func checkFlags(f *flag.FlagSet, o *lab.Options, seeds string) error {
 
 // checkResume finds what does not go together with -resume.
 func checkResume(dir string, set map[string]bool) error {
-	for _, name := range []string{"preset", "out", "arm", "seeds", "steps", "test-samples", "system-prompt"} {
+	for _, name := range []string{"preset", "out", "arm", "seeds", "steps", "max-prompt-length", "test-samples", "system-prompt"} {
 		if set[name] {
 			return usagef("-%s cannot be changed with -resume: the plan in %s fixes it", name, dir)
 		}

@@ -74,6 +74,7 @@ func TestExitCodes(t *testing.T) {
 		{"bench -repeat x", 2, []string{`invalid value "x" for flag -repeat`}},
 		{"-steps 3 now", 2, []string{`unexpected argument "now"`}},
 		{"-steps 0", 2, []string{"-steps 0: expected 1 or more"}},
+		{"-max-prompt-length 0", 2, []string{"-max-prompt-length 0: expected 1 or more"}},
 		{"-lockstep -1", 2, []string{"-lockstep -1: expected 1 or more"}},
 		{"-micro-batch 0", 2, []string{`invalid value "0" for flag -micro-batch: expected auto, or 1 or more rows`}},
 		{"-micro-batch some", 2, []string{`invalid value "some" for flag -micro-batch: expected auto, or 1 or more rows`}},

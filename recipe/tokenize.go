@@ -61,6 +61,9 @@ func eachLine(ctx context.Context, stdin io.Reader, stdout io.Writer, do func(in
 			return err
 		}
 		in, readErr := r.ReadBytes('\n')
+		if n == 1 {
+			in = bytes.TrimPrefix(in, []byte("\xef\xbb\xbf")) // a byte order mark
+		}
 		if in = bytes.TrimSpace(in); len(in) > 0 {
 			if out, err = do(in, out[:0]); err != nil {
 				return fmt.Errorf("line %d: %w", n, err)

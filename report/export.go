@@ -88,7 +88,11 @@ func runExport(ctx context.Context, args []string, stdin io.Reader, stdout, stde
 			}
 		}
 		if len(rows) == before {
-			return fmt.Errorf("%s has no evaluation of arm %s under its own prompt on the %s tasks: expected one of each arm, since a comparison has two; train both arms, or finish the run with go run ./recipe -resume %s", rest[0], arm, *tasks, rest[0])
+			what := "its plan trains one arm: train both"
+			if len(rec.Missing) > 0 {
+				what = "finish the run with go run ./recipe -resume " + rest[0]
+			}
+			return fmt.Errorf("%s has no evaluation of arm %s under its own prompt on the %s tasks: expected one of each arm, since a comparison has two; %s", rest[0], arm, *tasks, what)
 		}
 	}
 	if len(rec.Missing) > 0 {

@@ -89,7 +89,7 @@ func TestExportErrors(t *testing.T) {
 	}{
 		{"tasks that there are not", []string{"-tasks", "train", dir}, 2, "-tasks train: expected holdout or test"},
 		{"a run without the test split", []string{"-tasks", "test", dir}, 1, "not evaluated on the whole test split: expected"},
-		{"one arm", []string{alone}, 1, "no evaluation of arm baseline under its own prompt on the holdout tasks: expected one of each arm"},
+		{"one arm", []string{alone}, 1, "no evaluation of arm baseline under its own prompt on the holdout tasks: expected one of each arm, since a comparison has two; its plan trains one arm: train both"},
 		{"two runs", []string{dir, dir}, 2, "one run at a time"},
 		{"no run", []string{t.TempDir()}, 2, "is not a run: expected a folder"},
 		{"an unknown flag", []string{"-json", dir}, 2, "see go run ./report export -h"},

@@ -98,6 +98,68 @@ func TestAReportsLife(t *testing.T) {
 	}
 }
 
+// A report takes no other file's place: not that of a run's manifest, not that of somebody's text.
+func TestAReportTakesNoOtherFilesPlace(t *testing.T) {
+	top := t.TempDir()
+	dir, other := filepath.Join(top, "run"), filepath.Join(top, "other")
+	simulate(t, dir, artifacttest.Options{})
+	simulate(t, other, artifacttest.Options{})
+	link := filepath.Join(top, "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"thesis/report.md", "web/manifest.json", "mine/figures/fig-curves.svg"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(top, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(top, name), []byte("{}"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		why, out string
+		code     int
+		says     string
+	}{
+		{"the run itself", dir, 2, "is among the files of the run"},
+		{"the run itself, by another name", link, 2, "is among the files of the run"},
+		{"a new folder of the run", filepath.Join(dir, "rep2"), 2, "is among the files of the run"},
+		{"a folder of the run's", filepath.Join(link, "eval"), 2, "is among the files of the run"},
+		{"another run", other, 2, "is among the files of the run"},
+		{"somebody's report.md", filepath.Join(top, "thesis"), 1, "report.md is not a report's; nothing was written"},
+		{"somebody's manifest.json", filepath.Join(top, "web"), 1, "manifest.json is not a report's; nothing was written"},
+		{"somebody's figure", filepath.Join(top, "mine"), 1, "fig-curves.svg is not a report's; nothing was written"},
+		{"where a report belongs", filepath.Join(link, "report"), 0, ""},
+		{"a folder beside", filepath.Join(top, "pages", "run"), 0, ""},
+		{"there again", filepath.Join(top, "pages", "run"), 0, ""},
+	} {
+		code, _, errs := call(t, "-out", c.out, dir)
+		if code != c.code || !strings.Contains(errs, c.says) {
+			t.Errorf("%s: exit %d, %q, want %d and %q", c.why, code, errs, c.code, c.says)
+		}
+	}
+	if code, out, errs := call(t, "verify", dir); code != 0 {
+		t.Errorf("the run afterwards: %s%s", out, errs)
+	}
+	if code, _, errs := call(t, "-force", "-out", filepath.Join(top, "thesis"), dir); code != 0 {
+		t.Errorf("-force: %s", errs)
+	}
+
+	// Writing that was stopped is taken up again.
+	stopped := filepath.Join(top, "stopped")
+	if code, _, errs := call(t, "-out", stopped, dir); code != 0 {
+		t.Fatal(errs)
+	}
+	for _, name := range []string{"manifest.json", "report.html"} {
+		if err := os.Remove(filepath.Join(stopped, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, _, errs := call(t, "-out", stopped, dir); code != 0 {
+		t.Errorf("after it was stopped: %s", errs)
+	}
+}
+
 func edit(t *testing.T, name, old, now string) {
 	t.Helper()
 	b, err := os.ReadFile(name)

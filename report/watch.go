@@ -79,6 +79,9 @@ func runWatch(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 		server.Close() // who waits for a page sees the connection end
 	}()
 	fmt.Fprintf(stdout, "watching %s at http://%s/ until Ctrl-C\n", dir, listener.Addr())
+	if !thisMachineOnly(listener.Addr()) {
+		fmt.Fprintln(stderr, "report: whoever reaches this machine can read the run there")
+	}
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -184,7 +187,7 @@ func footprint(run fs.FS) string {
 // sameMachine hands on what asks for this machine by a name of its own, where it listens for this machine alone. A page on the web could
 // have its own name lead here (DNS rebinding) and read the run; who listens on an address of the network has opened it to others.
 func sameMachine(listens net.Addr, h http.Handler) http.Handler {
-	if a, ok := listens.(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
+	if !thisMachineOnly(listens) {
 		return h
 	}
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
@@ -199,6 +202,11 @@ func sameMachine(listens net.Addr, h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(out, r)
 	})
+}
+
+func thisMachineOnly(listens net.Addr) bool {
+	a, ok := listens.(*net.TCPAddr)
+	return ok && a.IP.IsLoopback()
 }
 
 func (w *watched) handler() http.Handler {

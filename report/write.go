@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -164,8 +165,11 @@ func runWrite(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if err != nil {
 		return err
 	}
+	if err := besideRuns(t.out); err != nil {
+		return err
+	}
 	if !t.force {
-		if err := unedited(t.out); err != nil {
+		if err := ours(t.out, files); err != nil {
 			return err
 		}
 	}
@@ -190,23 +194,86 @@ func runWrite(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	return nil
 }
 
-// unedited refuses to write over a file of an earlier report that is not as the report left it.
-func unedited(out string) error {
-	raw, err := os.ReadFile(filepath.Join(out, "manifest.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
+// besideRuns refuses a folder in which a report would be among a run's own files: their manifest knows nothing of it, and the report's
+// would take its place.
+func besideRuns(out string) error {
+	dir, err := resolved(out)
+	if err != nil {
 		return err
 	}
-	var m page.Manifest
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return fmt.Errorf("%s/manifest.json is not what this program wrote: %w; give another -out", out, err)
+	for below := ""; ; {
+		if _, err := os.Stat(filepath.Join(dir, artifact.ExperimentFile)); err == nil && below != artifact.ReportDir {
+			return usagef("-out %s is among the files of the run %s: expected a folder outside of runs, or nothing, for %s", out, dir, filepath.Join(dir, artifact.ReportDir))
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return nil
+		}
+		dir, below = parent, filepath.Base(dir)
 	}
-	for _, f := range m.Files {
-		data, err := os.ReadFile(filepath.Join(out, filepath.FromSlash(f.Path)))
-		if err == nil && page.Sum(data) != f.SHA256 {
-			return fmt.Errorf("%s was edited after the report was made; nothing was written: put your text into learned.md, give another -out, or write over it with -force",
-				filepath.Join(out, filepath.FromSlash(f.Path)))
+}
+
+// resolved is where a path leads that need not be there yet, without symbolic links.
+func resolved(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	at, rest := path, ""
+	for {
+		real, err := filepath.EvalSymlinks(at)
+		if err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			return "", err
+		}
+		at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest)
+	}
+}
+
+// ours refuses to write over what is not as an earlier report left it.
+func ours(out string, files page.Files) error {
+	left := map[string]string{}
+	raw, err := os.ReadFile(filepath.Join(out, "manifest.json"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	default:
+		var m page.Manifest
+		if err := json.Unmarshal(raw, &m); err != nil || m.Run.PlanSHA256 == "" {
+			return fmt.Errorf("%s is not a report's; nothing was written: give another -out, or write over it with -force", filepath.Join(out, "manifest.json"))
+		}
+		left["manifest.json"] = page.Sum(raw)
+		for _, f := range m.Files {
+			left[f.Path] = f.SHA256
+		}
+	}
+	names := slices.Collect(maps.Keys(files))
+	for name := range left {
+		if _, ok := files[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		path := filepath.Join(out, filepath.FromSlash(name))
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(data, files[name]) { // of a report whose writing was stopped
+			continue
+		}
+		switch sum, ok := left[name]; {
+		case !ok:
+			return fmt.Errorf("%s is not a report's; nothing was written: give another -out, or write over it with -force", path)
+		case page.Sum(data) != sum:
+			return fmt.Errorf("%s was edited after the report was made; nothing was written: put your text into learned.md, give another -out, or write over it with -force", path)
 		}
 	}
 	return nil

@@ -505,6 +505,10 @@ func TestFaultsAreNamed(t *testing.T) {
 		{"a metric added afterwards", func(d string) error {
 			return os.WriteFile(filepath.Join(d, "recipe-17/more.jsonl"), nil, 0o644)
 		}, "recipe-17/more.jsonl: not in the manifest"},
+		{"what a file manager leaves behind", func(d string) error {
+			return errors.Join(os.WriteFile(filepath.Join(d, ".DS_Store"), nil, 0o644), os.Mkdir(filepath.Join(d, "eval", ".ipynb_checkpoints"), 0o755),
+				os.WriteFile(filepath.Join(d, "eval", ".ipynb_checkpoints", "base-recipe.jsonl"), nil, 0o644))
+		}, ""},
 		{"published without weights", func(d string) error { return os.RemoveAll(filepath.Join(d, "recipe-17/final")) }, ""},
 		{"with its report", func(d string) error {
 			return errors.Join(os.Mkdir(filepath.Join(d, "report"), 0o755), os.WriteFile(filepath.Join(d, "report/report.md"), nil, 0o644))

@@ -64,9 +64,9 @@ func buildManifest(fsys fs.FS, planSHA256 string, weights bool) (Manifest, error
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (p == ReportDir || strings.HasPrefix(d.Name(), tempPrefix)):
+		case d.IsDir() && (p == ReportDir || hidden(p)):
 			return fs.SkipDir
-		case d.IsDir() || p == ManifestFile || strings.HasPrefix(d.Name(), tempPrefix):
+		case d.IsDir() || p == ManifestFile || hidden(p):
 			return nil
 		case !d.Type().IsRegular():
 			return fmt.Errorf("%s is not a regular file", p)
@@ -89,6 +89,10 @@ func buildManifest(fsys fs.FS, planSHA256 string, weights bool) (Manifest, error
 	m.sort()
 	return m, nil
 }
+
+// hidden says of a path that its last name begins with a dot: such as file managers and editors leave behind, and this package's own
+// temporary files. None has a name that is read.
+func hidden(p string) bool { return p != "." && strings.HasPrefix(path.Base(p), ".") }
 
 func (m *Manifest) sort() {
 	slices.SortFunc(m.Files, func(a, b FileEntry) int { return strings.Compare(a.Path, b.Path) })

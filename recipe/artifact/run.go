@@ -43,6 +43,15 @@ func (e *LostManifestError) Error() string {
 		"restore the file from a copy of the run, or, if what is there shall count, seal it anew, with the reason on every page: go run ./recipe seal -because WHY %s", e.Dir, ManifestFile, e.Dir)
 }
 
+// existsError is an fs.ErrExist.
+type existsError struct{ dir string }
+
+func (e *existsError) Error() string {
+	return fmt.Sprintf("artifact: %s exists already; nothing is overwritten: give another -out, or go on with -resume %s", e.dir, e.dir)
+}
+
+func (e *existsError) Is(target error) bool { return target == fs.ErrExist }
+
 // Create makes the folder dir, which must not exist, and writes the plan and the first session's environment. It fails for a plan
 // that is not valid. What it made of the folder before a failure, on a full disk for one, it takes away again.
 func Create(dir string, plan experiment.Plan, env Env) (run *Run, err error) {
@@ -57,7 +66,7 @@ func Create(dir string, plan experiment.Plan, env Env) (run *Run, err error) {
 		return nil, fmt.Errorf("artifact: %w", err)
 	}
 	if err := os.Mkdir(dir, 0o755); errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("artifact: %s exists already; nothing is overwritten: give another -out, or go on with -resume %s", dir, dir)
+		return nil, &existsError{dir}
 	} else if err != nil {
 		return nil, fmt.Errorf("artifact: %w", err)
 	}

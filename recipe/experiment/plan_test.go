@@ -265,14 +265,17 @@ func TestApplyTestSamples(t *testing.T) {
 
 func TestApplyRecordsWhatIsNotThePreset(t *testing.T) {
 	p := testPlan(t)
-	if err := p.Apply(Overrides{Arm: "recipe", Steps: 80, Seeds: []int64{17, 18}}); err != nil {
+	if err := p.Apply(Overrides{Arm: "recipe", Steps: 80, MaxPromptLength: 160, Seeds: []int64{17, 18}}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"train_arms=recipe", "max_steps=80"}; !slices.Equal(p.Overrides, want) {
+	if want := []string{"train_arms=recipe", "max_steps=80", "max_prompt_length=160"}; !slices.Equal(p.Overrides, want) {
 		t.Errorf("overrides %q, want %q: the seeds given are the preset's own", p.Overrides, want)
 	}
-	if p.Training.MaxSteps != 80 || len(p.Runs()) != 2 {
+	if p.Training.MaxSteps != 80 || p.Training.MaxPromptLength != 160 || len(p.Runs()) != 2 {
 		t.Errorf("steps %d, runs %v", p.Training.MaxSteps, p.Runs())
+	}
+	if err := p.Apply(Overrides{MaxPromptLength: -1}); err == nil {
+		t.Error("prompts of -1 tokens are planned")
 	}
 	if err := p.Apply(Overrides{Arm: "plain"}); err == nil || !strings.Contains(err.Error(), `"recipe"`) {
 		t.Errorf("an unknown arm: %v, expected an error that names the arms", err)

@@ -76,9 +76,10 @@ func arms(plain, team string) []Arm {
 
 // Overrides are the changes that the command line offers. Zero values change nothing.
 type Overrides struct {
-	Arm   string  // train only this arm
-	Seeds []int64 // train these seeds
-	Steps int     // max_steps
+	Arm             string  // train only this arm
+	Seeds           []int64 // train these seeds
+	Steps           int     // max_steps
+	MaxPromptLength int     // max_prompt_length
 	// TestSamples is the number of replies to each task of the whole test split; 0 leaves that evaluation out, nil changes nothing.
 	TestSamples *int
 }
@@ -102,6 +103,13 @@ func (p *Plan) Apply(o Overrides) error {
 	if o.Steps > 0 && o.Steps != p.Training.MaxSteps {
 		p.Training.MaxSteps = o.Steps
 		p.Overrides = append(p.Overrides, fmt.Sprintf("max_steps=%d", o.Steps))
+	}
+	if o.MaxPromptLength < 0 {
+		return fmt.Errorf("experiment: max_prompt_length %d: expected at least 1", o.MaxPromptLength)
+	}
+	if o.MaxPromptLength > 0 && o.MaxPromptLength != p.Training.MaxPromptLength {
+		p.Training.MaxPromptLength = o.MaxPromptLength
+		p.Overrides = append(p.Overrides, fmt.Sprintf("max_prompt_length=%d", o.MaxPromptLength))
 	}
 	if o.TestSamples != nil {
 		return p.setTestSamples(*o.TestSamples)

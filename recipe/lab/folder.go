@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -26,29 +27,41 @@ func (l *Lab) create(ctx context.Context) error {
 		return err
 	}
 	if most := l.Plan.Training.MaxPromptLength; longest > most {
-		return fmt.Errorf("the longest problem has %d tokens under one of the system messages, max_prompt_length is %d: expected a shorter system message, or a plan with a larger max_prompt_length", longest, most)
+		return fmt.Errorf("the longest problem has %d tokens under one of the system messages, max_prompt_length is %d: expected a shorter system message, or -max-prompt-length %d, which takes more memory", longest, most, longest)
 	}
 	if l.Device != nil { // before there is a folder: a training that does not fit leaves none
 		if _, err := l.microBatchRows(l.lockstep()); err != nil {
 			return err
 		}
 	}
-	l.Dir = l.options.Out
-	if l.Dir == "" {
-		dir, unfinished, err := newDir(l.Plan.Preset)
-		if err != nil {
-			return err
-		}
-		if unfinished != "" {
-			l.say("%s is not finished: go run ./recipe -resume %s goes on with it (and -model and -data as it was begun, if it had them); this is a new run", unfinished, unfinished)
-		}
-		l.Dir = dir
-	}
-	if l.run, err = artifact.Create(l.Dir, l.Plan, l.environment()); err != nil {
+	if err := l.createDir(); err != nil {
 		return err
 	}
 	l.say("%s: plan %.12s, runs %v", l.Dir, l.run.PlanSHA256(), runNames(l.Plan))
 	return l.lock(ctx)
+}
+
+// createDir makes the folder: Out, or a new one, which another process may take first.
+func (l *Lab) createDir() (err error) {
+	if l.Dir = l.options.Out; l.Dir != "" {
+		l.run, err = artifact.Create(l.Dir, l.Plan, l.environment())
+		return err
+	}
+	for {
+		dir, unfinished, err := newDir(l.Plan.Preset)
+		if err != nil {
+			return err
+		}
+		l.run, err = artifact.Create(dir, l.Plan, l.environment())
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil && unfinished != "" {
+			l.say("%s is not finished: go run ./recipe -resume %s goes on with it (and -model and -data as it was begun, if it had them); this is a new run", unfinished, unfinished)
+		}
+		l.Dir = dir
+		return err
+	}
 }
 
 // canMake says why the folder dir cannot be made, before much is done for it. It tries with a folder of another name, which it

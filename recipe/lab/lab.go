@@ -32,10 +32,11 @@ type Options struct {
 	Out     string // the run's folder, which must not exist; "" takes a new one under runs
 	// Resume is a run's folder to go on with; Preset, Out, Arm, Seeds, Steps and TestSamples are then the plan's, and what is left open of
 	// Backend, Lockstep, Rows and EvalRows is what the run was begun with.
-	Resume string
-	Arm    string
-	Seeds  []int64
-	Steps  int
+	Resume          string
+	Arm             string
+	Seeds           []int64
+	Steps           int
+	MaxPromptLength int // tokens of a prompt, 0: the preset's
 	// TestSamples is the number of replies to each task of the whole test split; 0: none, nil: the preset's.
 	TestSamples *int
 	Backend     backend.Kind

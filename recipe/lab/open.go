@@ -44,7 +44,7 @@ func (l *Lab) unchanged() (experiment.Plan, error) {
 	if err != nil {
 		return plan, err
 	}
-	return plan, plan.Apply(experiment.Overrides{Arm: l.options.Arm, Seeds: l.options.Seeds, Steps: l.options.Steps, TestSamples: l.options.TestSamples})
+	return plan, plan.Apply(experiment.Overrides{Arm: l.options.Arm, Seeds: l.options.Seeds, Steps: l.options.Steps, MaxPromptLength: l.options.MaxPromptLength, TestSamples: l.options.TestSamples})
 }
 
 // openModel opens the checkpoint and its tokenizer.

@@ -74,7 +74,7 @@ func rules(s Subject) []rule {
 }
 
 // HowToSeal says what to do with a run that has no manifest.
-const HowToSeal = "finish it with `go run ./recipe -resume DIR`, or, if it shall stay as it is, `go run ./recipe seal -because WHY DIR`"
+const HowToSeal = "finish it with `go run ./recipe -resume DIR`, or, if it shall stay as it is or was sealed and lost the file, `go run ./recipe seal -because WHY DIR`"
 
 func manifest(s Subject) func(*artifact.Record) finding {
 	return func(rec *artifact.Record) finding {

@@ -48,7 +48,7 @@ func Check(run, stored fs.FS, o Options) (State, []string) {
 		}
 	}
 	if err != nil {
-		return CannotTell, []string{"the run's artifacts are damaged or cannot be read: " + err.Error(), "Restore what is named from a copy of the run; making the report again fails the same way until then."}
+		return CannotTell, []string{"the run's artifacts are damaged or cannot be read: " + err.Error(), "Restore what is named from a copy of the run, and take away what was added; making the report again fails the same way until then."}
 	}
 	var lines []string
 	differ := false

@@ -154,7 +154,7 @@ func header(read *csv.Reader) (at [5]int, ignored []string, err error) {
 			if len(row) == 1 && strings.ContainsAny(row[0], ";\t") {
 				hint = "; separate the fields with commas"
 			}
-			return at, nil, fmt.Errorf("line 1: no column %q in the header %q: expected %s%s", name, strings.Join(row, ","), strings.Join(Columns, ","), hint)
+			return at, nil, fmt.Errorf("line 1: no column %q in the header %.200q: expected %s%s", name, strings.Join(row, ","), strings.Join(Columns, ","), hint)
 		}
 	}
 	seen := map[string]bool{}
