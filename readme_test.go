@@ -29,15 +29,16 @@ var elsewhere = map[string]string{
 	"make notebook":        "tests of notebooks: its scripts, with stand-ins for pip and JupyterLab",
 	"make notebook-kernel": "tests of notebooks, which use that kernel as the README says",
 	"make plugin-cuda":     "nothing here: 1.9 GB; the pins are tested in setup_test.go",
-	"make reproduce MODEL=hub:Qwen/Qwen2.5-1.5B-Instruct DATA=fetch":                 "nothing here: a GPU",
-	"go run ./recipe -selftest":                                                      "recipe/selftest's test",
-	"go run ./recipe":                                                                ".ci/run",
-	"go run ./recipe -arm recipe -steps 80":                                          "nothing here: the command above with other values",
-	"go run ./recipe -system-prompt recipe=my.txt":                                   "TestSystemPrompt in recipe, with -plan",
-	"go run ./recipe -resume runs/mini-1":                                            "recipe/lab's tests",
+	"make reproduce MODEL=hub:Qwen/Qwen2.5-1.5B-Instruct DATA=fetch":                                        "nothing here: a GPU",
+	"make reproduce MODEL=qwen2.5-coder-1.5b-instruct-q4_k_m.gguf DATA=fetch SEEDS=17,18,19,20,21,22,23,24": "TestReproduceHandsOn, but for the GPU",
+	"go run ./recipe -selftest":                    "recipe/selftest's test",
+	"go run ./recipe":                              ".ci/run",
+	"go run ./recipe -arm recipe -steps 80":        "nothing here: the command above with other values",
+	"go run ./recipe -system-prompt recipe=my.txt": "TestSystemPrompt in recipe, with -plan",
+	"go run ./recipe -resume runs/mini-1":          "recipe/lab's tests",
 	"go run ./recipe -preset qwen -model hub:Qwen/Qwen2.5-1.5B-Instruct -data fetch": "nothing here: a GPU and a network",
-	"go run ./report":                                                                ".ci/run",
-	"go run ./report runs/mini-1":                                                    ".ci/run, with the name of its run",
+	"go run ./report":             ".ci/run",
+	"go run ./report runs/mini-1": ".ci/run, with the name of its run",
 	"go run ./report check -out report/writeup/team-talk-1.5b recipe/results/team-talk-1.5b":  "TestPublishedWriteUpsAreFresh in report",
 	"go run ./report verify -out report/writeup/team-talk-1.5b recipe/results/team-talk-1.5b": "TestPublishedWriteUpsAreFresh in report",
 	"go run ./report -out runs/again recipe/results/climb/team-talk-1.5b-again":               "TestAgainIsTheReports, into another folder",
@@ -253,6 +254,22 @@ func TestResultIsTheWriteUps(t *testing.T) {
 		t.Fatal(err)
 	}
 	linesOf(t, "result", string(writeup))
+}
+
+// make reproduce hands on what it is given.
+func TestReproduceHandsOn(t *testing.T) {
+	for _, c := range []struct {
+		seeds string
+		want  string
+	}{
+		{"SEEDS=17,18,19", "bin/recipe -preset qwen -model 'm.gguf' -data 'd' -seeds '17,18,19'\n"},
+		{"SEEDS=", "bin/recipe -preset qwen -model 'm.gguf' -data 'd' \n"},
+	} {
+		out, err := exec.Command("make", "-n", "reproduce", "MODEL=m.gguf", "DATA=d", c.seeds).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s: %v\n%s\nwant %q", c.seeds, err, out, c.want)
+		}
+	}
 }
 
 // What the README says of the same plan run again is what a report of that run says.
