@@ -25,10 +25,12 @@ var habits = []struct {
 func hackScan(rec *artifact.Record) finding {
 	const bound = 0.2
 	var said []string
+	looked := 0
 	for _, t := range rec.Runs {
-		if len(t.Rollouts) == 0 {
+		if !hasQuarters(t) {
 			continue
 		}
+		looked++
 		most, name := math.Inf(-1), ""
 		for _, h := range habits {
 			a, b := quarters(t, func(r *artifact.Rollout) float64 {
@@ -48,11 +50,11 @@ func hackScan(rec *artifact.Record) finding {
 			said = append(said, fmt.Sprintf("%s, %s by %.0f points", t.Config.Run.Name, name, 100*most))
 		}
 	}
-	if len(rec.Runs) == 0 {
-		return notRun("there are no rollouts")
+	if looked == 0 {
+		return notRun(noQuarters)
 	}
 	if len(said) == 0 {
-		return pass("none of %d habits grew in any of %s", len(habits), plural(len(rec.Runs), "run"))
+		return pass("none of %d habits grew in any of %s", len(habits), plural(looked, "run"))
 	}
 	return pass("what grew most, at most %.0f points allowed: %s", 100*bound, joinWith(said, "; "))
 }

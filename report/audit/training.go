@@ -343,7 +343,15 @@ func kl(rec *artifact.Record) finding {
 	return pass("beta is %v, kl is logged in every step", beta)
 }
 
-// drift compares the last quarter of a run's steps with the first.
+// noQuarters says why a check that compares the quarters of runs was not run.
+const noQuarters = "no run has two steps, so that none has a first and a last quarter"
+
+// hasQuarters says whether a run has rollouts of two steps or more.
+func hasQuarters(t artifact.TrainingRecord) bool {
+	return len(t.Rollouts) > 0 && t.Rollouts[0].Step != t.Rollouts[len(t.Rollouts)-1].Step
+}
+
+// quarters compares the last quarter of a run's steps with the first.
 func quarters(t artifact.TrainingRecord, of func(*artifact.Rollout) float64) (first, last float64) {
 	top := 0
 	for i := range t.Rollouts {
@@ -366,7 +374,7 @@ func quarters(t artifact.TrainingRecord, of func(*artifact.Rollout) float64) (fi
 func lengthDrift(rec *artifact.Record) finding {
 	var said []string
 	for _, t := range rec.Runs {
-		if len(t.Rollouts) == 0 {
+		if !hasQuarters(t) {
 			continue
 		}
 		a, b := quarters(t, func(r *artifact.Rollout) float64 { return float64(r.Tokens) })
@@ -376,7 +384,7 @@ func lengthDrift(rec *artifact.Record) finding {
 		said = append(said, fmt.Sprintf("%s %.0f to %.0f", t.Config.Run.Name, a, b))
 	}
 	if len(said) == 0 {
-		return notRun("there are no rollouts")
+		return notRun(noQuarters)
 	}
 	return pass("tokens, first to last quarter: %s", join(said))
 }

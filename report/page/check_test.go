@@ -241,6 +241,7 @@ func TestVerifyFewRuns(t *testing.T) {
 		{Tasks: 20, Steps: 4, Seeds: []int64{17}},
 		{Tasks: 20, Steps: 4, Seeds: []int64{17}, Arm: "recipe"},
 		{Tasks: 20, Steps: 4, Arm: "recipe"},
+		{Tasks: 20, Steps: 1},
 	} {
 		run, out := written(t, o)
 		done, err := Verify(os.DirFS(run), os.DirFS(out), Options{})
