@@ -27,7 +27,7 @@ Compares two arms from a table of answers, one row per answer (FILE "-" is stand
 arm      the two recipes. The baseline is the one that -baseline names, else the one called "baseline", else the first in
          the file; the difference is the other arm minus the baseline, in share of right answers.
 run      a training run of that arm (its seed, say); arms may have different numbers of runs. One model evaluated again is not
-         another run: runs of an arm that are identical on every task are named, and say nothing about training again.
+         another run: runs that are identical on every task, of one arm or of both, are named, and say nothing about training again.
 task     the problem; both arms answer the same ones.
 sample   which answer of that run to that task.
 correct  1 or 0 (true or false); empty for an answer that was not graded.

@@ -14,6 +14,7 @@ type Arm struct {
 	// PerSample is the mean variance p(1−p) of a single answer, without bias.
 	PerSample float64
 	taskMeans []float64
+	rates     Rates   // of the kept tasks
 	copies    [][]int // runs that are one run
 	name      string  // with labels, what a reason calls the arm and its runs
 	labels    []string
@@ -41,7 +42,7 @@ func newArm(y Rates) Arm {
 		a.taskMeans[t] = sum / float64(runs)
 	}
 	a.Mean = mean(a.RunMeans)
-	a.copies = copies(y)
+	a.rates, a.copies = y, copies(y)
 	if runs < 2 {
 		return a
 	}

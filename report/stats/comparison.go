@@ -159,6 +159,10 @@ func (c *Comparison) finish(spread []Arm, share float64) {
 	}
 	if why := copied(compared); why != "" {
 		c.Reason, spread = why, nil // copies say as little of training again as one run does
+	} else if c.Kind == TwoArms && len(spread) == 2 {
+		if why := exchanged(spread[0], spread[1]); why != "" {
+			c.Reason, spread = why, nil
+		}
 	}
 	for _, a := range spread {
 		if a.Runs > 1 {

@@ -66,11 +66,7 @@ func copied(arms []Arm) string {
 		for _, group := range a.copies {
 			var runs []string
 			for _, i := range group {
-				label := strconv.Itoa(i + 1)
-				if i < len(a.labels) {
-					label = a.labels[i]
-				}
-				runs = append(runs, label)
+				runs = append(runs, a.label(i))
 			}
 			last := len(runs) - 1
 			parts = append(parts, fmt.Sprintf("the runs %s and %s%s", strings.Join(runs[:last], ", "), runs[last], of))
@@ -80,4 +76,27 @@ func copied(arms []Arm) string {
 		return ""
 	}
 	return strings.Join(parts, ", and ") + " are identical on every task: they are not separate training runs (one run copied, or one model evaluated again)"
+}
+
+// exchanged says which run of one arm is a run of the other; empty when none is. What says so is what says it of two runs of an arm.
+func exchanged(a, b Arm) string {
+	for i, run := range a.rates {
+		if uncommon(run) < leastRepeated {
+			continue
+		}
+		for j, other := range b.rates {
+			if slices.Equal(run, other) {
+				return fmt.Sprintf("the run %s of arm %s and the run %s of arm %s are identical on every task: one of them is not its arm's", a.label(i), a.name, b.label(j), b.name)
+			}
+		}
+	}
+	return ""
+}
+
+// label is what a run is called.
+func (a Arm) label(i int) string {
+	if i < len(a.labels) {
+		return a.labels[i]
+	}
+	return strconv.Itoa(i + 1)
 }

@@ -52,6 +52,7 @@ func TestCopies(t *testing.T) {
 		{"the other arm copied", a, copiesOf(b[0], 5), Unresolved, false, "of arm B are identical"},
 		{"two of five are one", Outcomes{a[0], a[1], a[0], a[3], a[4]}, b, Unresolved, false, "the runs 1 and 3 of arm A are identical"},
 		{"two pairs", Outcomes{a[0], a[1], a[0], a[1]}, b, Unresolved, false, "the runs 1 and 3 of arm A, and the runs 2 and 4 of arm A are identical"},
+		{"a run of one arm among the other's", a, Outcomes{b[0], a[3], b[2]}, Unresolved, false, "the run 4 of arm A and the run 2 of arm B are identical on every task: one of them is not its arm's"},
 		{"copied the other way round, worse", copiesOf(b[0], 2), copiesOf(a[0], 2), Unresolved, false, "the runs 1 and 2 of arm A"},
 		{"copies of arms that hardly differ are not equivalent", copiesOf(a[0], 5), copiesOf(append([]Cell{{a[0][0].Correct, 4}, {(a[0][1].Correct + 1) % 5, 4}}, a[0][2:]...), 5), Unresolved, false, "are identical"},
 		{"few answers, no run of an arm differs: no chance to call them copies, and no spread either",
@@ -93,6 +94,9 @@ func TestCopiesOfOtherContrasts(t *testing.T) {
 		if c.c.Verdict != c.verdict || c.c.DFRuns != c.df || c.c.CIBoth.OK() != (c.df > 0) {
 			t.Errorf("%s: %s, ν = %d, %v; want %s, %d", c.why, c.c.Verdict, c.c.DFRuns, c.c.CIBoth, c.verdict, c.df)
 		}
+	}
+	if c := must(Compare(a, a, 0.02)); c.CIBoth.OK() || !strings.Contains(c.Reason, "the run 1 of arm A and the run 1 of arm B are identical") {
+		t.Errorf("two arms of the same runs: %v (%s)", c.CIBoth, c.Reason)
 	}
 	m, err := ArmMean(copiesOf(a[0], 3))
 	if err != nil || m.CIBoth.OK() || !m.CITasks.OK() || !strings.HasPrefix(m.CIBoth.Why(), "the runs 1, 2 and 3 are identical") {

@@ -24,7 +24,8 @@
 // and nothing else.
 //
 // No spread between runs can be had from runs that are one: runs of an arm that are identical on every task, on more than a handful of
-// tasks, are copies, and a comparison with such an arm is as one with a single run, without ci_runs and ci_both. Nor is there a ci_both
+// tasks, are copies, and a comparison with such an arm is as one with a single run, without ci_runs and ci_both; so is one of arms that share
+// such a run. Nor is there a ci_both
 // where no two runs of an arm differ on any task, since it would be ci_tasks by another name. Run means that agree while tasks differ are
 // sampling: there the term of the tasks holds what the runs vary by, and ci_both stands.
 //
