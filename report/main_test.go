@@ -43,7 +43,7 @@ func TestAReportsLife(t *testing.T) {
 		t.Errorf("the last line is %q", last)
 	}
 	want := []string{"RUN/report/claims.json", "RUN/report/eval_results.yaml", "RUN/report/figures/fig-curves.svg", "RUN/report/figures/fig-dumbbell.svg", "RUN/report/figures/fig-forest.svg",
-		"RUN/report/figures/fig-histogram.svg", "RUN/report/manifest.json", "RUN/report/report.html", "RUN/report/report.json", "RUN/report/report.md", "RUN/report/tasks.csv"}
+		"RUN/report/figures/fig-histogram.svg", "RUN/report/report.html", "RUN/report/report.json", "RUN/report/report.md", "RUN/report/tasks.csv", "RUN/report/manifest.json"}
 	if !slices.Equal(names, want) {
 		t.Errorf("named %q, want %q", names, want)
 	}
@@ -145,7 +145,18 @@ func TestAReportTakesNoOtherFilesPlace(t *testing.T) {
 		t.Errorf("-force: %s", errs)
 	}
 
-	// Writing that was stopped is taken up again.
+	// Another run around the runs' folder is no reason: what counts is the run that the report is of.
+	if err := os.WriteFile(filepath.Join(top, "experiment.json"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := call(t, dir); code != 0 {
+		t.Errorf("below another run: %s", errs)
+	}
+	if err := os.Remove(filepath.Join(top, "experiment.json")); err != nil {
+		t.Fatal(err)
+	}
+
+	// Writing that was stopped is taken up again, be it a report made anew with another text.
 	stopped := filepath.Join(top, "stopped")
 	if code, _, errs := call(t, "-out", stopped, dir); code != 0 {
 		t.Fatal(errs)
@@ -157,6 +168,28 @@ func TestAReportTakesNoOtherFilesPlace(t *testing.T) {
 	}
 	if code, _, errs := call(t, "-out", stopped, dir); code != 0 {
 		t.Errorf("after it was stopped: %s", errs)
+	}
+	old, err := os.ReadFile(filepath.Join(stopped, "report.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := os.ReadFile(filepath.Join(stopped, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(stopped, "learned.md"), []byte("## Learned\n\n- Nothing.\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := call(t, "-out", stopped, dir); code != 0 {
+		t.Fatal(errs)
+	}
+	for name, content := range map[string][]byte{"report.md": old, "manifest.json": manifest} { // which are written late
+		if err := os.WriteFile(filepath.Join(stopped, name), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, _, errs := call(t, "-out", stopped, dir); code != 0 {
+		t.Errorf("after it was stopped with another text: %s", errs)
 	}
 }
 

@@ -157,6 +157,9 @@ func runWrite(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if err != nil || t == nil {
 		return err
 	}
+	if err := besideRuns(t.out); err != nil {
+		return err
+	}
 	o, err := t.options()
 	if err != nil {
 		return err
@@ -165,15 +168,14 @@ func runWrite(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 	if err != nil {
 		return err
 	}
-	if err := besideRuns(t.out); err != nil {
-		return err
-	}
 	if !t.force {
 		if err := ours(t.out, files); err != nil {
 			return err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
+	names := slices.Sorted(maps.Keys(files))
+	names = append(slices.DeleteFunc(names, func(n string) bool { return n == "manifest.json" }), "manifest.json") // last: until then the old one tells what is the old report's
+	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -202,7 +204,10 @@ func besideRuns(out string) error {
 		return err
 	}
 	for below := ""; ; {
-		if _, err := os.Stat(filepath.Join(dir, artifact.ExperimentFile)); err == nil && below != artifact.ReportDir {
+		if _, err := os.Stat(filepath.Join(dir, artifact.ExperimentFile)); err == nil {
+			if below == artifact.ReportDir {
+				return nil
+			}
 			return usagef("-out %s is among the files of the run %s: expected a folder outside of runs, or nothing, for %s", out, dir, filepath.Join(dir, artifact.ReportDir))
 		}
 		parent := filepath.Dir(dir)

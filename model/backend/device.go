@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -59,7 +60,6 @@ type Device struct {
 	programs    []Compiled
 	room        func() int64
 	kernels     kernels
-	remove      func() // what lasts as long as the device; nil: nothing
 }
 
 // Open opens the named backend; Auto takes the best that opens and says in Passed why not the others.
@@ -127,9 +127,6 @@ func (d *Device) Close() {
 		_ = exe.Destroy() // the client goes next
 	}
 	d.Backend.Finalize()
-	if d.remove != nil {
-		d.remove()
-	}
 }
 
 func openGo() (*Device, error) {
@@ -185,18 +182,16 @@ func openCUDA(processes int) (*Device, error) {
 	if dir := cudaDataDir(path); dir != "" {
 		addXLAFlag("--xla_gpu_cuda_data_dir=" + dir)
 	}
-	chosen, remove := kernelsFor(path)
-	if chosen.dir != "" {
-		addXLAFlag("--xla_gpu_per_fusion_autotune_cache_dir=" + chosen.choices())
+	chosen := kernelsFor(path)
+	if chosen.dir != "" && !addXLAFlag("--xla_gpu_per_fusion_autotune_cache_dir="+chosen.choices()) {
+		chosen = kernels{} // the user's own folder, of which nothing is known
 	}
 	room := gpuRoom()
 	options := memoryOptions(processes, func() bool { return hasPool(driverLibrary) == nil })
 	d, err := openPlugin(CUDA, path, options)
 	if err != nil {
-		remove()
 		return nil, err
 	}
-	d.remove = remove
 	if options["allocator"] == pooled {
 		if err := keepPool(driverLibrary); err != nil {
 			d.Close()
@@ -209,27 +204,43 @@ func openCUDA(processes int) (*Device, error) {
 	return d, nil
 }
 
-// kernelsFor is the folder of kernels in the user's cache, or, as in a container that may not write there, one for this process, which
-// remove removes: it has what the program brings along. Where there can be none, XLA measures each time.
-func kernelsFor(plugin string) (k kernels, remove func()) {
-	remove = func() {}
+// kernelsFor is the folder of kernels in the user's cache, or, as in a container that may not write there, among the user's temporary
+// files; either has what the program brings along. Where there can be none, XLA measures each time.
+func kernelsFor(plugin string) kernels {
 	card := cardOf()
 	cache, err := os.UserCacheDir()
 	if err == nil {
+		var k kernels
 		if k, err = kernelsOf(cache, plugin, card); err == nil {
-			return k, remove
+			return k
 		}
 	}
-	fmt.Fprintf(os.Stderr, "backend: no folder for the kernels that XLA finds fastest (%v): each start measures what does not come with the program; XDG_CACHE_HOME names a cache folder\n", err)
-	if cache, err = os.MkdirTemp("", "teamtalk-kernels-"); err != nil {
-		return kernels{}, remove
+	cache, other := ownTemporary()
+	if other == nil {
+		var k kernels
+		if k, other = kernelsOf(cache, plugin, card); other == nil {
+			fmt.Fprintf(os.Stderr, "backend: the kernels that XLA finds fastest are kept in %s, since they cannot be in the user's cache (%v); XDG_CACHE_HOME names another\n", cache, err)
+			return k
+		}
 	}
-	remove = func() { _ = os.RemoveAll(cache) }
-	if k, err = kernelsOf(cache, plugin, card); err != nil {
-		remove()
-		return kernels{}, func() {}
+	fmt.Fprintf(os.Stderr, "backend: no folder for the kernels that XLA finds fastest (%v): every start measures, and processes may choose different ones; XDG_CACHE_HOME names a folder\n", errors.Join(err, other))
+	return kernels{}
+}
+
+// ownTemporary is a folder for temporary files that is this user's alone.
+func ownTemporary() (string, error) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("teamtalk-%d", os.Getuid()))
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
 	}
-	return k, remove
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 || !ownedByUser(info) {
+		return "", fmt.Errorf("%s is not this user's alone", dir)
+	}
+	return dir, nil
 }
 
 // pooled is XLA's allocator that takes from the driver's memory pool.
@@ -290,12 +301,14 @@ func versionOf(platform, version string) string {
 	return strings.Join(append(name, words...), " ")
 }
 
-// addXLAFlag appends to XLA_FLAGS, which a plugin reads when it is loaded, unless the user set the flag.
-func addXLAFlag(flag string) {
+// addXLAFlag appends to XLA_FLAGS, which a plugin reads when it is loaded, unless the user set the flag. It tells whether the flag has
+// this value now.
+func addXLAFlag(flag string) bool {
 	name, _, _ := strings.Cut(flag, "=")
 	now := os.Getenv("XLA_FLAGS")
 	if strings.Contains(now, name+"=") {
-		return
+		return slices.Contains(strings.Fields(now), flag)
 	}
 	_ = os.Setenv("XLA_FLAGS", strings.TrimSpace(now+" "+flag)) // fails only for names with '=' or NUL
+	return true
 }

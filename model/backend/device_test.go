@@ -86,12 +86,15 @@ func TestOpenIsQuiet(t *testing.T) {
 
 func TestAddXLAFlag(t *testing.T) {
 	t.Setenv("XLA_FLAGS", "")
-	addXLAFlag("--xla_one=1")
-	addXLAFlag("--xla_two=2")
+	if !addXLAFlag("--xla_one=1") || !addXLAFlag("--xla_two=2") || !addXLAFlag("--xla_one=1") {
+		t.Error("a flag that is set is not")
+	}
 	if got, want := os.Getenv("XLA_FLAGS"), "--xla_one=1 --xla_two=2"; got != want {
 		t.Errorf("flags %q, want %q", got, want)
 	}
-	addXLAFlag("--xla_one=3") // the user's choice stays
+	if addXLAFlag("--xla_one=3") {
+		t.Error("the user's choice does not stay")
+	}
 	if got, want := os.Getenv("XLA_FLAGS"), "--xla_one=1 --xla_two=2"; got != want {
 		t.Errorf("flags %q, want %q", got, want)
 	}

@@ -81,7 +81,14 @@ func kernelsOf(cache, plugin string, card func() string) (kernels, error) {
 	if err != nil {
 		return kernels{}, err
 	}
-	return k, set.Write(k.dir)
+	if err := set.Write(k.dir); err != nil {
+		return kernels{}, err
+	}
+	try, err := os.CreateTemp(k.choices(), ".tmp_*") // a folder that has everything may still take nothing
+	if err != nil {
+		return kernels{}, err
+	}
+	return k, errors.Join(try.Close(), os.Remove(try.Name()))
 }
 
 // buildOf names a build of a plugin: the file's name and the hash of its size, first and last MiB. The whole file has hundreds of
@@ -231,7 +238,7 @@ func (s *session) leave(compiled bool, known string) (again bool) {
 	s.k.sessions.Unlock()
 	if s.err == nil {
 		for _, known := range s.compiled {
-			if known != "" { // without it the next process waits for its turn, and finds the choices all the same
+			if known != "" && now == s.seen { // at rest. Without it the next process waits for its turn, and finds the choices all the same
 				_ = os.MkdirAll(filepath.Dir(known), 0o755)
 				_ = os.WriteFile(known, nil, 0o644)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -203,6 +204,10 @@ func TestCompiledUntilNothingIsMeasured(t *testing.T) {
 		if k.sessions.now != nil {
 			t.Errorf("%s: the session goes on", c.why)
 		}
+		found, err := os.ReadDir(filepath.Join(k.programs(), "NVIDIA-H200-1980"))
+		if known := err == nil && len(found) == 1; known != (c.measures < mostRounds) {
+			t.Errorf("%s: known: %v", c.why, known)
+		}
 	}
 }
 
@@ -284,33 +289,40 @@ func TestGivingUpTheLock(t *testing.T) {
 	}
 }
 
-// Where the cache cannot be written, as in a container, the kernels that come with the program are there all the same.
+// Where the cache cannot be written, as in a container, the kernels that come with the program are among the temporary files, in a
+// folder that processes share.
 func TestKernelsWithoutACache(t *testing.T) {
 	plugin := filepath.Join(t.TempDir(), "xla_cuda_plugin.so")
 	if err := os.WriteFile(plugin, []byte("a build"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("TMPDIR", t.TempDir())
+	tmp, cache := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", tmp)
 	t.Setenv("PATH", t.TempDir()) // no nvidia-smi
+	for _, c := range []struct{ why, cache, tmp, below string }{
+		{"in the cache", cache, tmp, cache},
+		{"no cache", plugin, tmp, tmp},
+		{"no cache, in another process", plugin, tmp, tmp},
+		{"neither", plugin, plugin, ""},
+	} {
+		t.Setenv("XDG_CACHE_HOME", c.cache)
+		t.Setenv("TMPDIR", c.tmp)
+		k := kernelsFor(plugin)
+		if (k.dir != "") != (c.below != "") || !strings.HasPrefix(k.dir, c.below) || k.dir != "" && !exists(k.choices()) {
+			t.Errorf("%s: the folder is %q, want it below %q", c.why, k.dir, c.below)
+		}
+	}
+	found, err := filepath.Glob(filepath.Join(tmp, "*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v, error %v, want one folder", found, err)
+	}
+	// A folder that others could write to is not used.
+	if err := os.Chmod(found[0], 0o777); err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("XDG_CACHE_HOME", plugin)
-	k, remove := kernelsFor(plugin)
-	if k.dir == "" || !exists(k.choices()) || k.card() != "" {
-		t.Errorf("folder %q, card %q", k.dir, k.card())
+	t.Setenv("TMPDIR", tmp)
+	if k := kernelsFor(plugin); k.dir != "" {
+		t.Errorf("%s is used, which others can write to", k.dir)
 	}
-	remove()
-	if exists(k.dir) {
-		t.Errorf("%s is left behind", k.dir)
-	}
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	k, remove = kernelsFor(plugin)
-	remove()
-	if !exists(k.choices()) {
-		t.Error("the user's cache is gone")
-	}
-	t.Setenv("XDG_CACHE_HOME", plugin)
-	t.Setenv("TMPDIR", plugin)
-	if k, remove = kernelsFor(plugin); k.dir != "" {
-		t.Errorf("a folder %s where nothing can be written", k.dir)
-	}
-	remove()
 }

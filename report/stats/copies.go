@@ -78,15 +78,39 @@ func copied(arms []Arm) string {
 	return strings.Join(parts, ", and ") + " are identical on every task: they are not separate training runs (one run copied, or one model evaluated again)"
 }
 
-// exchanged says which run of one arm is a run of the other; empty when none is. What says so is what says it of two runs of an arm.
+// exchanged says which run of one arm is a run of the other; empty when none is. Of runs that answer most tasks as a matter of course two can
+// agree everywhere by chance: how many tasks the other pairs of runs differ on, in the median, tells how improbable that is. At
+// leastRepeated tasks it is e^−10, if they were independent.
 func exchanged(a, b Arm) string {
+	differ := make([][]int, len(a.rates))
 	for i, run := range a.rates {
-		if uncommon(run) < leastRepeated {
-			continue
+		for _, other := range b.rates {
+			n := 0
+			for t := range run {
+				if run[t] != other[t] {
+					n++
+				}
+			}
+			differ[i] = append(differ[i], n)
 		}
-		for j, other := range b.rates {
-			if slices.Equal(run, other) {
-				return fmt.Sprintf("the run %s of arm %s and the run %s of arm %s are identical on every task: one of them is not its arm's", a.label(i), a.name, b.label(j), b.name)
+	}
+	for i := range differ {
+		for j, n := range differ[i] {
+			if n > 0 {
+				continue
+			}
+			var others []int
+			for k := range differ {
+				for l := range differ[k] {
+					if k != i || l != j {
+						others = append(others, differ[k][l])
+					}
+				}
+			}
+			slices.Sort(others)
+			if len(others) > 0 && others[len(others)/2] >= leastRepeated {
+				return fmt.Sprintf("the run %s of arm %s and the run %s of arm %s are identical on every task: one of them is the other arm's, or what the arms differ in did nothing to them",
+					a.label(i), a.name, b.label(j), b.name)
 			}
 		}
 	}

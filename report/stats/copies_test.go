@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -52,7 +53,7 @@ func TestCopies(t *testing.T) {
 		{"the other arm copied", a, copiesOf(b[0], 5), Unresolved, false, "of arm B are identical"},
 		{"two of five are one", Outcomes{a[0], a[1], a[0], a[3], a[4]}, b, Unresolved, false, "the runs 1 and 3 of arm A are identical"},
 		{"two pairs", Outcomes{a[0], a[1], a[0], a[1]}, b, Unresolved, false, "the runs 1 and 3 of arm A, and the runs 2 and 4 of arm A are identical"},
-		{"a run of one arm among the other's", a, Outcomes{b[0], a[3], b[2]}, Unresolved, false, "the run 4 of arm A and the run 2 of arm B are identical on every task: one of them is not its arm's"},
+		{"a run of one arm among the other's", a, Outcomes{b[0], a[3], b[2]}, Unresolved, false, "the run 4 of arm A and the run 2 of arm B are identical on every task: one of them is the other arm's, or what the arms differ in did nothing to them"},
 		{"copied the other way round, worse", copiesOf(b[0], 2), copiesOf(a[0], 2), Unresolved, false, "the runs 1 and 2 of arm A"},
 		{"copies of arms that hardly differ are not equivalent", copiesOf(a[0], 5), copiesOf(append([]Cell{{a[0][0].Correct, 4}, {(a[0][1].Correct + 1) % 5, 4}}, a[0][2:]...), 5), Unresolved, false, "are identical"},
 		{"few answers, no run of an arm differs: no chance to call them copies, and no spread either",
@@ -76,6 +77,7 @@ func TestCopies(t *testing.T) {
 
 // TestCopiesOfOtherContrasts: rates, a fixed model and crossed runs have the same guard.
 func TestCopiesOfOtherContrasts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
 	a, b := separated(3, 120, 1.5)
 	asks := func(c Comparison, err error) Comparison { return must(c, err) }
 	for _, c := range []struct {
@@ -97,6 +99,38 @@ func TestCopiesOfOtherContrasts(t *testing.T) {
 	}
 	if c := must(Compare(a, a, 0.02)); c.CIBoth.OK() || !strings.Contains(c.Reason, "the run 1 of arm A and the run 1 of arm B are identical") {
 		t.Errorf("two arms of the same runs: %v (%s)", c.CIBoth, c.Reason)
+	}
+	// Arms that differ in nothing, on tasks that are hard or easy for everybody: two of their runs agree everywhere now and then.
+	agreed, named := 0, 0
+	for range 200 {
+		same := func() (o Outcomes) {
+			for range 5 {
+				var run []Cell
+				for task := range 100 {
+					p := 0.02
+					if task < 88 {
+						p = 0.98
+					}
+					run = append(run, Cell{map[bool]int{true: 1}[rng.Float64() < p], 1})
+				}
+				o = append(o, run)
+			}
+			return o
+		}
+		a, b := same(), same()
+		for _, x := range a {
+			for _, y := range b {
+				if slices.Equal(x, y) {
+					agreed++
+				}
+			}
+		}
+		if strings.Contains(must(Compare(a, b, 0.02)).Reason, "the other arm's") {
+			named++
+		}
+	}
+	if agreed < 10 || named > 0 {
+		t.Errorf("of runs that agreed by chance, %d pairs, %d comparisons are refused; want some and none", agreed, named)
 	}
 	m, err := ArmMean(copiesOf(a[0], 3))
 	if err != nil || m.CIBoth.OK() || !m.CITasks.OK() || !strings.HasPrefix(m.CIBoth.Why(), "the runs 1, 2 and 3 are identical") {

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package backend
+
+import "io/fs"
+
+func ownedByUser(fs.FileInfo) bool { return false }
