@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -187,7 +186,7 @@ func openCUDA(processes int) (*Device, error) {
 		chosen = kernels{} // the user's own folder, of which nothing is known
 	}
 	room := gpuRoom()
-	options := memoryOptions(processes, func() bool { return hasPool(driverLibrary) == nil })
+	options := memoryOptions(processes, func() error { return hasPool(driverLibrary) })
 	d, err := openPlugin(CUDA, path, options)
 	if err != nil {
 		return nil, err
@@ -202,69 +201,6 @@ func openCUDA(processes int) (*Device, error) {
 	d.stop = make(chan struct{})
 	go d.watch(d.stop)
 	return d, nil
-}
-
-// kernelsFor is the folder of kernels in the user's cache, or, as in a container that may not write there, among the user's temporary
-// files; either has what the program brings along. Where there can be none, XLA measures each time.
-func kernelsFor(plugin string) kernels {
-	card := cardOf()
-	cache, err := os.UserCacheDir()
-	if err == nil {
-		var k kernels
-		if k, err = kernelsOf(cache, plugin, card); err == nil {
-			return k
-		}
-	}
-	cache, other := ownTemporary()
-	if other == nil {
-		var k kernels
-		if k, other = kernelsOf(cache, plugin, card); other == nil {
-			fmt.Fprintf(os.Stderr, "backend: the kernels that XLA finds fastest are kept in %s, since they cannot be in the user's cache (%v); XDG_CACHE_HOME names another\n", cache, err)
-			return k
-		}
-	}
-	fmt.Fprintf(os.Stderr, "backend: no folder for the kernels that XLA finds fastest (%v): every start measures, and processes may choose different ones; XDG_CACHE_HOME names a folder\n", errors.Join(err, other))
-	return kernels{}
-}
-
-// ownTemporary is a folder for temporary files that is this user's alone.
-func ownTemporary() (string, error) {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("teamtalk-%d", os.Getuid()))
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", err
-	}
-	info, err := os.Lstat(dir)
-	if err != nil {
-		return "", err
-	}
-	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 || !ownedByUser(info) {
-		return "", fmt.Errorf("%s is not this user's alone", dir)
-	}
-	return dir, nil
-}
-
-// pooled is XLA's allocator that takes from the driver's memory pool.
-const pooled = "cuda_async"
-
-// allocatorVariable names an allocator of XLA's, in the words of JAX: bfc or cuda_async.
-const allocatorVariable = "XLA_PYTHON_CLIENT_ALLOCATOR"
-
-// memoryOptions choose XLA's allocator and bound what one of so many processes takes of a GPU. Memory grows as it is needed, so that
-// what is used can be seen.
-//
-// A process that has a card to itself takes from the driver's pool, which holds what is needed. XLA's own allocator (bfc) takes regions
-// of powers of two, for training of a 1.5B model 41 GiB where 24 are asked for; but it keeps to a fraction, which processes that share
-// a card need.
-func memoryOptions(processes int, pool func() bool) pjrt.NamedValuesMap {
-	options := pjrt.NamedValuesMap{"preallocate": false, "memory_fraction": float32(gpuShare / float64(max(1, processes)))}
-	allocator := os.Getenv(allocatorVariable)
-	if allocator == "" && processes <= 1 && pool() {
-		allocator = pooled
-	}
-	if allocator != "" {
-		options["allocator"] = allocator
-	}
-	return options
 }
 
 func openPlugin(kind Kind, path string, options pjrt.NamedValuesMap) (*Device, error) {

@@ -14,7 +14,8 @@ const stagedLedger = tempPrefix + RoundsFile
 
 // Note adds an attempt to the Climb ledger of the run in dir, numbered after the last one. A sealed run is held against its manifest
 // first, and its manifest then names the longer ledger and is otherwise the one that was sealed: the ledger, alone of a run's files, goes on
-// after the run. An attempt is known by its plan, and one that is in the ledger already is refused. Where a process was stopped in the middle of that, Note fails with a [FaultsError] until [FinishNote].
+// after the run. An attempt is known by its plan, and one that is in the ledger already is refused. Where a process was stopped in the
+// middle of that, Note fails with a [FaultsError] until [FinishNote].
 func Note(dir string, rd Round) error {
 	if rd.Changed == "" {
 		return errors.New("artifact: an attempt is noted with what was changed; expected a text")

@@ -30,7 +30,7 @@ type Options struct {
 	// AnyData accepts data files whose sums are not the published ones.
 	AnyData bool
 	Out     string // the run's folder, which must not exist; "" takes a new one under runs
-	// Resume is a run's folder to go on with; Preset, Out, Arm, Seeds, Steps and TestSamples are then the plan's, and what is left open of
+	// Resume is a run's folder to go on with; Preset, Out, Arm, Seeds, Steps, MaxPromptLength and TestSamples are then the plan's, and what is left open of
 	// Backend, Lockstep, Rows and EvalRows is what the run was begun with.
 	Resume          string
 	Arm             string

@@ -86,6 +86,8 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 			[]string{"train.jsonl is not the expected file: expected sha256 " + data.PinnedGSM8K.Train + ", found ", "-any-data"}},
 		{"other data, accepted, but too little", Options{Preset: "qwen", Model: baseFolder, Data: twoOrThree, AnyData: true, Out: fresh}, []string{"the split's train list names row", "the data has 3 rows"}},
 		{"a plan that contradicts itself", Options{Out: fresh, Change: func(p *experiment.Plan) error { p.Evaluation.Ks = []int{8}; return nil }}, []string{"pass@8 needs 8 samples per task, the plan has 4"}},
+		{"prompts that are too long", Options{Out: fresh, Change: func(p *experiment.Plan) error { p.Training.MaxPromptLength = 3; return nil }},
+			[]string{"max_prompt_length is 3", "expected a shorter system message, or -max-prompt-length "}},
 		{"a change that fails", Options{Out: fresh, Change: func(*experiment.Plan) error { return errors.New("no such arm") }}, []string{"no such arm"}},
 		{"nothing held out", Options{Out: fresh, Problems: &data.Set{Name: "own", Train: smallSet().Train}}, []string{"expected some to train on and some held out, found 24 and 0"}},
 		{"a plan alone for no backend", Options{Out: fresh, PlanOnly: true, Backend: backend.Auto}, []string{"the backend it is for"}},

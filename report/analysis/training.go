@@ -95,34 +95,41 @@ func newCurve(t artifact.TrainingRecord) *Curve {
 	return c
 }
 
-// flatSteps counts the steps, among those that were logged, none of whose groups is mixed.
-func flatSteps(t artifact.TrainingRecord, logged map[int]int) int {
-	type group struct{ step, prompt int }
-	right, wrong := map[group]bool{}, map[group]bool{}
-	flat := map[int]bool{}
-	for i := range t.Rollouts {
-		r := &t.Rollouts[i]
-		if _, ok := logged[r.Step]; !ok {
-			continue
-		}
-		if _, seen := flat[r.Step]; !seen {
-			flat[r.Step] = true
-		}
-		g := group{r.Step, r.Prompt}
-		if r.Verdict.Reward != nil {
-			right[g], wrong[g] = right[g] || r.Verdict.Correct(), wrong[g] || !r.Verdict.Correct()
-		}
-		if right[g] && wrong[g] {
-			flat[r.Step] = false
+// flatSteps counts the steps, among those that were logged, that learn nothing.
+func flatSteps(t artifact.TrainingRecord, logged map[int]int) (n int) {
+	steps := map[int][]artifact.Rollout{}
+	for _, r := range t.Rollouts {
+		if _, ok := logged[r.Step]; ok {
+			steps[r.Step] = append(steps[r.Step], r)
 		}
 	}
-	n := 0
-	for _, yes := range flat {
-		if yes {
+	for _, step := range steps {
+		if !Learns(step) {
 			n++
 		}
 	}
 	return n
+}
+
+// Learns says whether any group of a step's rollouts is mixed, of right and wrong ones: without one every advantage is 0, and there is no
+// gradient.
+func Learns(step []artifact.Rollout) bool {
+	right, wrong := map[int]bool{}, map[int]bool{} // by prompt
+	for i := range step {
+		r := &step[i]
+		if r.Verdict.Reward == nil {
+			continue
+		}
+		if r.Verdict.Correct() {
+			right[r.Prompt] = true
+		} else {
+			wrong[r.Prompt] = true
+		}
+		if right[r.Prompt] && wrong[r.Prompt] {
+			return true
+		}
+	}
+	return false
 }
 
 func meanNum(vs []Num) Num {

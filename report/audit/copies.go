@@ -6,6 +6,7 @@ import (
 
 	"teamtalk/recipe/artifact"
 	"teamtalk/recipe/experiment"
+	"teamtalk/report/analysis"
 )
 
 // Limits of what two evaluations, or two samples of one, may have in common. Measured at temperature 0.9, two evaluations of Qwen2.5-1.5B hold
@@ -53,7 +54,7 @@ func weightsOf(rec *artifact.Record, model string) string {
 	for _, t := range rec.Runs {
 		if t.Config.Run.Name == model && len(t.Rollouts) > 0 {
 			for _, rs := range bySteps(t) {
-				if learns(rs) {
+				if analysis.Learns(rs) {
 					return model
 				}
 			}

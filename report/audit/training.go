@@ -206,7 +206,7 @@ func finite(rec *artifact.Record) finding {
 					return fail("%s step %d: %s is not a finite number", t.Config.Run.Name, s.Step, key)
 				}
 			}
-			if learns(steps[s.Step]) && s.Value("grad_norm") == 0 {
+			if analysis.Learns(steps[s.Step]) && s.Value("grad_norm") == 0 {
 				return fail("%s step %d has a mixed group and a gradient of zero", t.Config.Run.Name, s.Step)
 			}
 		}
@@ -222,7 +222,7 @@ func plantZeroGradient(rec *artifact.Record) *artifact.Record {
 	for i, t := range c.Runs {
 		steps := bySteps(t)
 		for j := len(t.Steps) - 1; j >= 0; j-- {
-			if !learns(steps[t.Steps[j].Step]) {
+			if !analysis.Learns(steps[t.Steps[j].Step]) {
 				continue
 			}
 			c.Runs[i].Steps = slices.Clone(t.Steps)
@@ -251,7 +251,7 @@ func samplerTrainer(rec *artifact.Record) finding {
 			d := s.Value(logpKey)
 			if math.IsNaN(d) {
 				// Without a mixed group no log-probability was needed.
-				if learns(steps[s.Step]) && lacks == "" {
+				if analysis.Learns(steps[s.Step]) && lacks == "" {
 					lacks = fmt.Sprintf("%s step %d", t.Config.Run.Name, s.Step)
 				}
 				flat++
@@ -281,11 +281,6 @@ func samplerTrainer(rec *artifact.Record) finding {
 		said += fmt.Sprintf("; %s had no mixed group, so that nothing was learned and nothing measured", plural(flat, "more step"))
 	}
 	return pass("%s", said)
-}
-
-// learns says whether any group of a step is mixed: without one it has no gradient.
-func learns(step []artifact.Rollout) bool {
-	return slices.ContainsFunc(groups(step), func(g []artifact.Rollout) bool { m, _, _ := mixed(g); return m })
 }
 
 func zeroVariance(rec *artifact.Record) finding {

@@ -98,8 +98,8 @@ func build(fsys fs.FS, rec *artifact.Record, o Options) (Files, error) {
 	return files, nil
 }
 
-// VerdictOf is the verdict's word of a report that Build made, with what the page says beside it: how many checks failed, or that the run is not complete or
-// synthetic.
+// VerdictOf is the verdict's word of a report that Build made, with what the page says beside it: how many checks failed, or that the run is
+// not complete or synthetic.
 func VerdictOf(files Files) (string, error) {
 	var doc struct {
 		Run struct {

@@ -1,5 +1,5 @@
-// Package tuned holds the kernels that XLA found fastest where the published runs were made: for every product and fusion of
-// their programs, which implementation to take. Kernels add in different orders, and which is fastest is measured anew on every
+// Package tuned holds the kernels that recipe/results/climb/team-talk-1.5b-again ran with: for every product and fusion of its programs, which
+// implementation XLA found fastest. Kernels add in different orders, and which is fastest is measured anew on every
 // machine, with a different result each time. With the same kernels a run gives the bytes of the run before, and its start does not wait
 // for the measuring.
 //
