@@ -96,8 +96,9 @@ func workingTree() (rev string, dirty bool) {
 	if rev, ok = git("rev-parse", "HEAD"); !ok {
 		return "", false
 	}
-	// A file that nobody added is a change of the program only if go would compile it.
-	changes, ok := git("status", "--porcelain", "--untracked-files=no")
+	// A file that nobody added is a change of the program only if go would compile it. A notebook is none: what a cell changes stands in
+	// the plan, and a notebook that was executed has changed.
+	changes, ok := git("status", "--porcelain", "--untracked-files=no", "--", top, ":(top,exclude)*.ipynb")
 	added, listed := git("ls-files", "--others", "--exclude-standard", "--full-name", top+"/*.go")
 	return rev, !ok || !listed || changes != "" || added != ""
 }
