@@ -68,8 +68,8 @@ func (w workplace) jupyter(args ...string) ([]byte, error) {
 		return nil, err
 	}
 	c := exec.Command(program, args...)
-	c.Env = append(os.Environ(), "GOPROXY=off", "JUPYTER_PATH="+kernels, "JUPYTER_PLATFORM_DIRS=0", "JUPYTER_NO_CONFIG=1", "TEAMTALK_COMMIT=0000000000000000000000000000000000000000", // what a cell shows is the same in a tree with changes
-
+	c.Env = append(os.Environ(), "GOPROXY=off", "JUPYTER_PATH="+kernels, "JUPYTER_PLATFORM_DIRS=0", "JUPYTER_NO_CONFIG=1",
+		"TEAMTALK_COMMIT=0000000000000000000000000000000000000000", // so that a cell shows the same in a tree with changes
 		"JUPYTER_DATA_DIR="+filepath.Join(w.dir, "data"), "JUPYTER_CONFIG_DIR="+filepath.Join(w.dir, "config"),
 		"JUPYTER_RUNTIME_DIR="+filepath.Join(w.dir, "runtime"), "IPYTHONDIR="+filepath.Join(w.dir, "ipython"))
 	out, err := c.CombinedOutput()
